@@ -1,0 +1,44 @@
+//! The one monotonic clock of the program, the same as the kernel side's.
+//!
+//! `CLOCK_MONOTONIC` is what `bpf_ktime_get_ns` returns, so a stage boundary means the same
+//! instant on both sides. Wall time is only for the date in a record.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// Nanoseconds of `CLOCK_MONOTONIC`; never settable, never going back.
+#[must_use]
+pub fn now_ns() -> u64 {
+    read(ClockId::Monotonic)
+}
+
+/// Nanoseconds since boot, suspended time included: the clock of a task's start time.
+#[must_use]
+pub fn boottime_ns() -> u64 {
+    read(ClockId::Boottime)
+}
+
+/// Nanoseconds of CPU time that this whole process has used.
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    read(ClockId::ProcessCPUTime)
+}
+
+/// Nanoseconds of CPU time that the calling thread has used.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    read(ClockId::ThreadCPUTime)
+}
+
+/// The present date and time in UTC, RFC 3339, to the second.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "the one place where wall time is read")]
+pub fn wall_rfc3339() -> String {
+    humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string()
+}
+
+fn read(clock: ClockId) -> u64 {
+    let t = clock_gettime(clock);
+    let seconds = u64::try_from(t.tv_sec).expect("these clocks start at zero");
+    let nanos = u64::try_from(t.tv_nsec).expect("nanoseconds are within a second");
+    seconds * 1_000_000_000 + nanos
+}

@@ -1,0 +1,200 @@
+//! What the kernel side says of one window: plain data, as the record keeps it.
+//!
+//! Every block is the difference of two cumulative readings. `per_request` stays `null` until
+//! the ladder, which alone knows both sides, fills it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::distribution::Distribution;
+use crate::measured::Measured;
+
+/// The kernel's side of one window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Sample {
+    /// Length of the window, ns, from the begin of one reading to the begin of the other.
+    pub window_ns: u64,
+    /// Syscalls of the cgroup.
+    pub syscalls: Measured<Syscalls>,
+    /// Scheduling of the cgroup's threads.
+    pub sched: Measured<Sched>,
+    /// Every thread that was seen in the window, busiest first.
+    pub threads: Measured<Vec<Thread>>,
+    /// perf counters on the cgroup, by name.
+    pub perf: BTreeMap<String, Measured<PerfCount>>,
+    /// The cgroup's own books.
+    pub cgroup: CgroupUse,
+    /// TCP counters of the target's network namespace.
+    pub net: Measured<Net>,
+    /// What observing cost and what it lost.
+    pub observer_cost: ObserverCost,
+}
+
+/// A counted thing with its rates.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Count {
+    /// How many.
+    pub count: u64,
+    /// Per second of the window.
+    pub per_sec: f64,
+    /// Per complete response; `null` where there was no load.
+    pub per_request: Option<f64>,
+}
+
+impl Count {
+    /// A count over a window of `window_ns`.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    pub fn over(count: u64, window_ns: u64) -> Self {
+        let per_sec = if window_ns == 0 { 0.0 } else { count as f64 * 1e9 / window_ns as f64 };
+        Self { count, per_sec, per_request: None }
+    }
+}
+
+/// Syscalls entered by threads of the cgroup (`raw_syscalls:sys_enter`).
+///
+/// Blind to vDSO calls and to work that io_uring does without a syscall.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Syscalls {
+    /// All of them, 32-bit calls included.
+    pub total: u64,
+    /// All per second.
+    pub per_sec: f64,
+    /// All per complete response; `null` where there was no load.
+    pub per_request: Option<f64>,
+    /// By name; `compat32` holds 32-bit calls, `unknown` numbers outside the table.
+    pub by_name: BTreeMap<String, Count>,
+    /// Events that the kernel skipped (`recursion_misses`): with any, every count here is a
+    /// lower bound and no claim may rest on it.
+    pub missed: u64,
+    /// Which hook counted: `btf-tracepoint` or `tracepoint`.
+    pub hook: String,
+}
+
+/// Scheduling of the cgroup's threads, from the kernel's own books
+/// (`task_struct.sched_info`, `se.sum_exec_runtime`, `nvcsw`, `nivcsw`).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Sched {
+    /// Switches away from a thread that had to wait for something.
+    pub switches_voluntary: u64,
+    /// Switches away from a thread that could have gone on; `sched_yield` counts here.
+    pub switches_involuntary: u64,
+    /// Both per second.
+    pub per_sec: f64,
+    /// Both per complete response; `null` where there was no load.
+    pub per_request: Option<f64>,
+    /// Moves to another CPU (perf `cpu-migrations`).
+    pub migrations: Measured<u64>,
+    /// Waits on a run queue. `count` and the percentiles are of waits whose stint on a CPU
+    /// ended inside the window.
+    pub runqlat_ns: Distribution,
+    /// All time spent waiting on a run queue that the kernel booked inside the window, ns.
+    pub runqlat_sum_ns: u64,
+    /// Time on a CPU, ns, interrupt time included; the books of a running thread lag by up to
+    /// one timer tick.
+    pub oncpu_ns: u64,
+    /// Switches that the probe saw, an independent count: differs from the two above by at most
+    /// one for every thread at the edges of the window.
+    pub switches_seen: u64,
+    /// Skipped events and failed map operations; with any, the figures here are lower bounds.
+    pub missed: u64,
+}
+
+/// One thread in the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Thread {
+    /// Thread id in the host's pid namespace.
+    pub tid: u32,
+    /// Process id.
+    pub pid: u32,
+    /// Thread name.
+    pub comm: String,
+    /// Share of the window on a CPU, 0..=1.
+    pub oncpu_ratio: f64,
+    /// Share of the window waiting for a CPU, 0..=1.
+    pub runq_ratio: f64,
+    /// Time on a CPU, ns.
+    pub oncpu_ns: u64,
+    /// Time waiting for a CPU, ns.
+    pub runq_ns: u64,
+    /// Switches that it had to make.
+    pub switches_voluntary: u64,
+    /// Switches that it was made to make.
+    pub switches_involuntary: u64,
+    /// It ended inside the window.
+    pub exited: bool,
+}
+
+/// A perf counter of the cgroup, summed over CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PerfCount {
+    /// Events, or ns for `task-clock`.
+    pub value: u64,
+    /// The counter shared its hardware with others and `value` is an estimate.
+    pub scaled: bool,
+}
+
+/// The cgroup's own books, from whichever hierarchy owns the controller.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CgroupUse {
+    /// CPU time used over the window, in CPUs: 1.0 is one CPU busy all the time.
+    pub cpu_ratio: Measured<f64>,
+    /// CPU time in user mode, ns.
+    pub user_ns: Measured<u64>,
+    /// CPU time in the kernel, ns.
+    pub system_ns: Measured<u64>,
+    /// CPU quota, in CPUs; unavailable when there is none.
+    pub cpu_limit: Measured<f64>,
+    /// How many CPUs its threads may use (cpuset and affinity of the main thread).
+    pub cpus_allowed: Measured<u32>,
+    /// Enforcement periods that passed.
+    pub nr_periods: Measured<u64>,
+    /// Periods in which it ran out of quota.
+    pub nr_throttled: Measured<u64>,
+    /// Time it was held back by the quota, ns.
+    pub throttled_ns: Measured<u64>,
+    /// Highest memory use ever, bytes.
+    pub memory_peak_bytes: Measured<u64>,
+    /// Memory use at the end of the window, bytes.
+    pub memory_current_bytes: Measured<u64>,
+    /// Memory limit, bytes; unavailable when there is none.
+    pub memory_limit_bytes: Measured<u64>,
+    /// OOM kills inside the window.
+    pub oom_kills: Measured<u64>,
+    /// Most processes and threads at once, as the pids controller counts them.
+    pub pids_peak: Measured<u64>,
+    /// Processes and threads at the end of the window.
+    pub pids_current: Measured<u64>,
+    /// Time in which some or all tasks were stalled, by `cpu.some`, `memory.full` and so on, ns.
+    pub psi: BTreeMap<String, Measured<u64>>,
+}
+
+/// TCP counters of the target's network namespace (not of the cgroup alone).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Net {
+    /// Connections dropped because an accept queue was full (`TcpExt.ListenOverflows`).
+    pub listen_overflows: u64,
+    /// SYNs dropped at a listener, overflows included (`TcpExt.ListenDrops`).
+    pub listen_drops: u64,
+    /// Segments sent again (`Tcp.RetransSegs`).
+    pub retransmits: u64,
+}
+
+/// What observing cost and what it lost.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ObserverCost {
+    /// Run time of the probes, ns; measured only in a calibration stage, because measuring it
+    /// costs every BPF program of the machine time.
+    pub bpf_ns: Option<u64>,
+    /// Runs of the probes; as `bpf_ns`.
+    pub bpf_runs: Option<u64>,
+    /// CPU time of this tool besides the generator's workers, ns.
+    pub user_cpu_ns: u64,
+    /// How long the two readings took together, ns: the skew between the first and the last
+    /// source read.
+    pub read_ns: u64,
+    /// What was lost or thrown away, by cause; absent causes are zero.
+    pub lost: BTreeMap<String, u64>,
+}

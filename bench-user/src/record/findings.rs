@@ -1,0 +1,189 @@
+//! What analysis and claims add to a record: plain data, computed elsewhere.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::ClaimSpec;
+
+/// What limited a stage.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The answer, of a closed set.
+    pub bottleneck: Bottleneck,
+    /// The figures that decided it, as sentences.
+    pub evidence: Vec<String>,
+    /// The stop rule that ended the ladder here, as a sentence; `null` when none did.
+    pub stopped_by: Option<String>,
+}
+
+/// What limited a stage.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bottleneck {
+    /// One thread was on a CPU for at least 95 % of the window.
+    SingleThread,
+    /// Every CPU that it may use was busy.
+    Cpu,
+    /// Its CPU quota held it back.
+    CpuQuota,
+    /// Its threads waited for CPUs that others held.
+    RunQueue,
+    /// Its memory limit or memory pressure.
+    Memory,
+    /// Connections were dropped because an accept queue was full.
+    AcceptQueue,
+    /// The load generator.
+    Client,
+    /// The target ended.
+    TargetDied,
+    /// Nothing: it was not saturated.
+    None,
+    /// The measurements do not say.
+    #[default]
+    Unknown,
+}
+
+/// A figure with its uncertainty.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// Median over the counted repetitions (with one: the stage's own figure).
+    pub value: f64,
+    /// Lower end of the 95 % interval; `null` where the data gives none.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Repetitions behind it.
+    pub repetitions: u32,
+    /// The interval comes from the samples inside one stage (block bootstrap) and says nothing
+    /// of the difference between runs.
+    pub within_stage: bool,
+}
+
+/// Findings over the whole run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Analysis {
+    /// One for every target, in the plan's order.
+    pub ladders: Vec<LadderFindings>,
+    /// Differences between targets, stage by stage; the first target is what the others are
+    /// compared with.
+    pub pairs: Vec<PairFinding>,
+}
+
+/// Findings about one target's ladder.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LadderFindings {
+    /// Name of the target.
+    pub target: String,
+    /// Medians of the counted repetitions, by stage.
+    pub levels: Vec<Level>,
+    /// Stage with the highest achieved rate, by its connections.
+    pub peak_connections: Option<u32>,
+    /// The highest achieved rate, per second.
+    pub peak_rps: Option<f64>,
+    /// First stage that reaches 95 % of the peak, by its connections.
+    pub knee_connections: Option<u32>,
+    /// Mean achieved rate of the stages from the knee on that stay within 10 % of the peak, per
+    /// second; `null` when the ladder ends before it flattens (the knee is its last stage).
+    pub plateau_rps: Option<f64>,
+    /// The most frequent bottleneck from the knee on.
+    pub plateau_bottleneck: Option<Bottleneck>,
+    /// Universal Scalability Law; `null` with fewer than four stages.
+    pub usl: Option<UslFit>,
+    /// Stages whose connections differ from achieved rate times mean response time by more
+    /// than 5 % (Little's law), as sentences.
+    pub little_violations: Vec<String>,
+    /// Achieved rate of the control stage (probes detached) over the observed one's; `null`
+    /// without a control stage.
+    pub control_ratio: Option<f64>,
+    /// What should keep a reader from trusting a figure, as sentences.
+    pub warnings: Vec<String>,
+}
+
+/// One stage over its counted repetitions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Level {
+    /// Connections.
+    pub connections: u32,
+    /// By metric name (as in claims).
+    pub metrics: BTreeMap<String, Estimate>,
+    /// The bottleneck that most repetitions showed.
+    pub bottleneck: Bottleneck,
+}
+
+/// X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)), Gunther 1993.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UslFit {
+    /// Rate of one connection, per second.
+    pub lambda: f64,
+    /// Contention.
+    pub sigma: f64,
+    /// Coherency.
+    pub kappa: f64,
+    /// Root mean square of the relative residuals.
+    pub residual: f64,
+}
+
+/// One metric of one stage, target against target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PairFinding {
+    /// The target that is compared.
+    pub of: String,
+    /// What it is compared with.
+    pub against: String,
+    /// Connections of the stage.
+    pub connections: u32,
+    /// Metric name.
+    pub metric: String,
+    /// (of - against) / against: -0.4 is 40 % less.
+    pub change: Estimate,
+    /// The interval of the change excludes zero.
+    pub differs: bool,
+}
+
+/// A claim and what became of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClaimResult {
+    /// The claim.
+    pub claim: ClaimSpec,
+    /// The answer over all its stages: fails if one stage fails, else the least certain one.
+    pub verdict: ClaimVerdict,
+    /// Why, in one sentence with the figures.
+    pub because: String,
+    /// Stage by stage.
+    pub stages: Vec<StageClaim>,
+}
+
+/// The answer to a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ClaimVerdict {
+    /// The whole interval meets the bound.
+    Holds,
+    /// The whole interval misses it.
+    Fails,
+    /// The interval straddles it, there is no interval, or the stage is not fit for a claim.
+    Inconclusive,
+    /// The metric was not measured.
+    Unavailable,
+}
+
+/// A claim in one stage.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageClaim {
+    /// Connections of the stage.
+    pub connections: u32,
+    /// The answer here.
+    pub verdict: ClaimVerdict,
+    /// The figure that was compared: the metric, or its relative change.
+    pub figure: Option<Estimate>,
+    /// The metric of the target that the claim is about.
+    pub of: Option<f64>,
+    /// The metric of the other target.
+    pub against: Option<f64>,
+    /// Why, in one sentence.
+    pub because: String,
+}

@@ -1,0 +1,170 @@
+//! What a run leaves behind: plain, versioned serde data, enough to make every report again.
+//!
+//! The field comments are the reference of the format. Only `store.rs` touches files; nothing
+//! here touches the measured system.
+
+mod findings;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use findings::{
+    Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, LadderFindings, Level, PairFinding,
+    StageClaim, UslFit, Verdict,
+};
+
+use crate::host::HostInfo;
+pub use crate::ladder::StageSample;
+
+use crate::ladder::StageDone;
+use crate::load::LoadSample;
+use crate::measured::Measured;
+use crate::observe::{CgroupUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread};
+use crate::plan::Plan;
+use crate::target::{Exit, Idle, Image, TargetKind};
+
+/// The `schema` field of every record that this version writes.
+pub const SCHEMA: &str = "bench-user/run/1";
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// `bench-user/run/1`.
+    pub schema: String,
+    /// Names the run: date, time and a random part.
+    pub id: String,
+    /// UTC, RFC 3339.
+    pub started_at: String,
+    /// What made the record.
+    pub tool: Tool,
+    /// What was asked for.
+    pub plan: Plan,
+    /// The machine.
+    pub host: HostInfo,
+    /// One for every target of the plan, in its order.
+    pub targets: Vec<TargetRecord>,
+    /// Findings over the whole run; `null` until its end.
+    pub analysis: Option<Analysis>,
+    /// The claims and what became of them.
+    pub claims: Vec<ClaimResult>,
+    /// Why the run ended before its plan was done; `null` when it was done.
+    pub interrupted: Option<String>,
+}
+
+/// What made the record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// Version of `bench-user`.
+    pub version: String,
+}
+
+/// One target and its stages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetRecord {
+    /// Name in the plan.
+    pub name: String,
+    /// How it was found.
+    pub kind: TargetKind,
+    /// The cgroup v2 directory that was watched.
+    pub cgroup: Measured<String>,
+    /// How many addresses were requested in turn, and the first of them.
+    pub urls: Urls,
+    /// A container's image; `null` for other kinds.
+    pub image: Option<Image>,
+    /// From the start of a command to its first good answer, ms; `null` for one that ran already.
+    pub startup_ms: Option<f64>,
+    /// Before the first request; `null` until it was looked at.
+    pub idle: Option<Idle>,
+    /// Whether it still answered after its last stage; `null` while it has stages to come.
+    pub final_health: Option<bool>,
+    /// How it ended; `null` for a target that runs on.
+    pub exit: Option<Exit>,
+    /// In the order they ran.
+    pub stages: Vec<StageRecord>,
+}
+
+/// The addresses of a target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Urls {
+    /// How many.
+    pub count: usize,
+    /// The first one.
+    pub first: String,
+}
+
+/// Closed or open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Loop {
+    /// Every connection sends its next request when the last was answered.
+    Closed,
+    /// Requests are sent by a schedule.
+    Open,
+}
+
+/// One stage: a load level held for a time, seen from both sides.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StageRecord {
+    /// Place in the ladder, from 0.
+    pub index: u32,
+    /// Which climb of the ladder, from 0.
+    pub repetition: u32,
+    /// The probes were attached; `false` for a control stage.
+    pub observed: bool,
+    /// Closed or open loop.
+    #[serde(rename = "loop")]
+    pub kind: Loop,
+    /// Connections asked for.
+    pub connections: u32,
+    /// Requests per second that the schedule wanted; `null` in the closed loop.
+    pub offered_rps: Option<f64>,
+    /// Length of the measured window, s.
+    pub duration_s: f64,
+    /// The client's side.
+    pub load: LoadSample,
+    /// Syscalls of the cgroup.
+    pub syscalls: Measured<Syscalls>,
+    /// Scheduling of its threads.
+    pub sched: Measured<Sched>,
+    /// Its threads, busiest first.
+    pub threads: Measured<Vec<Thread>>,
+    /// perf counters by name.
+    pub perf: std::collections::BTreeMap<String, Measured<PerfCount>>,
+    /// The cgroup's own books.
+    pub cgroup: CgroupUse,
+    /// TCP counters of its network namespace.
+    pub net: Measured<Net>,
+    /// What observing cost and lost.
+    pub observer_cost: ObserverCost,
+    /// Inside the stage, in order of time.
+    pub samples: Vec<StageSample>,
+    /// What limited the stage.
+    pub verdict: Verdict,
+}
+
+impl From<StageDone> for StageRecord {
+    fn from(done: StageDone) -> Self {
+        let StageDone { position, load, kernel, samples, stopped_by } = done;
+        #[expect(clippy::cast_precision_loss, reason = "a window is far below 2^53 ns")]
+        let duration_s = load.window_ns as f64 / 1e9;
+        Self {
+            index: position.index,
+            repetition: position.repetition,
+            observed: position.observed,
+            kind: Loop::Closed,
+            connections: position.connections,
+            offered_rps: None,
+            duration_s,
+            load,
+            syscalls: kernel.syscalls,
+            sched: kernel.sched,
+            threads: kernel.threads,
+            perf: kernel.perf,
+            cgroup: kernel.cgroup,
+            net: kernel.net,
+            observer_cost: kernel.observer_cost,
+            samples,
+            verdict: Verdict { stopped_by, ..Verdict::default() },
+        }
+    }
+}

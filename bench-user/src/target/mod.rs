@@ -1,0 +1,93 @@
+//! The system under test: found or started, described by one handle, stopped.
+//!
+//! `TargetHandle` is all that `load` and `observe` may know. Nothing here makes load or counts.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::measured::Measured;
+
+/// How a target was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TargetKind {
+    /// A program that we started in a cgroup of its own.
+    Command,
+    /// One of our own servers, started likewise.
+    Builtin,
+    /// A running container.
+    Container,
+    /// A cgroup directory.
+    Cgroup,
+    /// A running process, by its pid.
+    Pid,
+    /// A systemd unit.
+    Unit,
+    /// An address alone: no kernel side.
+    Url,
+}
+
+/// All that `load` and `observe` may know of a target.
+#[derive(Debug, Clone)]
+pub struct TargetHandle {
+    /// Name in the plan.
+    pub name: String,
+    /// How it was found.
+    pub kind: TargetKind,
+    /// Where requests go, in order; never empty.
+    pub urls: Vec<Url>,
+    /// The cgroup v2 directory that is watched with all its descendants, or why there is none.
+    pub cgroup: Measured<PathBuf>,
+    /// Where each controller's files of this cgroup are, by controller (`cpu`, `cpuacct`,
+    /// `cpuset`, `memory`, `pids`): a v1 directory, or the v2 directory where the controller
+    /// is enabled on it.
+    pub controllers: BTreeMap<String, ControllerDir>,
+    /// The main process (first of the command, container or unit), while one is known.
+    pub main_pid: Option<u32>,
+}
+
+/// The directory of one controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControllerDir {
+    /// The directory.
+    pub path: PathBuf,
+    /// Its files are those of cgroup v1.
+    pub is_v1: bool,
+}
+
+/// How a target's process ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exit {
+    /// Exit code, where it ended by itself.
+    pub code: Option<i32>,
+    /// Signal that ended it, by name where it has one (`SIGKILL`).
+    pub signal: Option<String>,
+    /// The kernel's OOM killer ended a process of this cgroup, by its event counter.
+    pub oom_killed: Measured<bool>,
+    /// The end came from us, after the measurement.
+    pub by_us: bool,
+}
+
+/// What a target looks like before the first request of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Idle {
+    /// Resident memory of all its processes, bytes.
+    pub rss_bytes: Measured<u64>,
+    /// Processes in the cgroup.
+    pub processes: Measured<u64>,
+    /// Threads in the cgroup.
+    pub threads: Measured<u64>,
+}
+
+/// The image that a container was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Image {
+    /// Content id.
+    pub id: String,
+    /// Size as the engine reports it, bytes.
+    pub size_bytes: Option<u64>,
+}
