@@ -1,1 +1,12 @@
-//! ABI
+//! What both sides of the BPF boundary agree on.
+//!
+//! The library is the contract (types, names, histogram buckets) and compiles for the host too;
+//! the binary of this package is the object that the kernel loads.
+
+#![cfg_attr(target_arch = "bpf", no_std)]
+
+/// Map values, names and constants.
+pub mod abi;
+
+/// The histogram that the probes fill and the observers read.
+pub mod hist;

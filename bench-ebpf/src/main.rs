@@ -1,3 +1,26 @@
-//! x
-#![allow(missing_docs, reason = "t")]
+//! The object that the kernel loads; on any other target an empty program.
+
+#![cfg_attr(target_arch = "bpf", no_std, no_main)]
+
+#[cfg(target_arch = "bpf")]
+mod filter;
+#[cfg(target_arch = "bpf")]
+mod maps;
+#[cfg(target_arch = "bpf")]
+mod probes;
+
+#[cfg(not(target_arch = "bpf"))]
 fn main() {}
+
+#[cfg(target_arch = "bpf")]
+#[panic_handler]
+fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {
+    // The verifier refuses a program in which a panic can be reached.
+    loop {}
+}
+
+/// GPL-compatible, as the tracing helpers demand.
+#[cfg(target_arch = "bpf")]
+#[unsafe(link_section = "license")]
+#[unsafe(no_mangle)]
+static LICENSE: [u8; 13] = *b"Dual MIT/GPL\0";

@@ -1,0 +1,4 @@
+//! One file for every kernel subsystem, one program for every hook.
+
+mod sched;
+mod syscall;

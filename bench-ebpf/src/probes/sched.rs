@@ -1,0 +1,123 @@
+//! Switches, waits for a CPU and time on it, from the kernel's own books.
+//!
+//! Hook: `sched_switch` (BTF tracepoint), when one of ours goes off the CPU. It is then still
+//! `current`, so the cgroup test is of exactly the thread that we account. The books
+//! (`sched_info`, `se`, `nvcsw`, `nivcsw`) are brought up to date before the hook runs
+//! (kernel/sched/core.c, `__schedule`, 5.10 to 7.3), so two readings give this stint's wait and
+//! time on the CPU without a timestamp or a wakeup hook.
+//! Blind to: kernels without CONFIG_SCHED_INFO; time stolen by a hypervisor.
+
+use aya_ebpf::{
+    helpers::{bpf_get_current_comm, bpf_get_current_pid_tgid},
+    macros::btf_tracepoint,
+    programs::BtfTracePointContext,
+};
+use bench_ebpf::{
+    abi::{Books, SchedCounts, TASK_DEAD, ThreadEntry, ThreadKey},
+    hist,
+};
+
+use crate::filter::{self, Scope};
+use crate::maps::{
+    NIVCSW, NVCSW, PCOUNT, RUN_DELAY, SCHED, START_BOOTTIME, STATE, SUM_EXEC, THREADS,
+    WATCHING_SINCE,
+};
+
+const NO_BOOKS: Books = Books { run_delay: 0, pcount: 0, sum_exec: 0, nvcsw: 0, nivcsw: 0 };
+
+/// Arguments: preempted, the thread that leaves, the thread that comes, (since 5.18) the state.
+#[btf_tracepoint(function = "sched_switch")]
+pub(crate) fn sched_switch(ctx: BtfTracePointContext) -> i32 {
+    let scope = filter::current();
+    if let Scope::Foreign = scope {
+        return 0;
+    }
+    let Some(counts) = SCHED.get_ptr_mut(0) else {
+        return 0;
+    };
+    // SAFETY: index 0 of a per-CPU array of one is always there; the hook runs with preemption
+    // and interrupts off, so nothing else writes to this CPU's value.
+    let counts = unsafe { &mut *counts };
+    if let Scope::Failed = scope {
+        counts.filter_failed += 1;
+        return 0;
+    }
+    counts.switches += 1;
+    account(&ctx, counts);
+    0
+}
+
+#[inline(always)]
+fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
+    let prev: *const u8 = ctx.arg(1);
+    let now = books(prev);
+    let ids = bpf_get_current_pid_tgid();
+    let start_ns: u64 = load(prev, START_BOOTTIME.load());
+    let key = ThreadKey { tid: ids & 0xffff_ffff, start_ns };
+    let ended = u32::from(load::<u32>(prev, STATE.load()) & TASK_DEAD != 0);
+
+    let Some(entry) = THREADS.get_ptr_mut(key) else {
+        let born_here = start_ns >= WATCHING_SINCE.load();
+        let first = if born_here { NO_BOOKS } else { now };
+        if born_here {
+            enter_wait(counts, &first, &now);
+        } else {
+            counts.first_sights += 1;
+        }
+        let comm = bpf_get_current_comm().unwrap_or_default();
+        let entry = ThreadEntry { ended, tgid: (ids >> 32) as u32, first, last: now, comm };
+        if THREADS.insert(key, entry, 0).is_err() {
+            counts.threads_full += 1;
+        }
+        return;
+    };
+    // SAFETY: a thread is switched away from on one CPU at a time, so this entry has one writer;
+    // user space only takes out ended ones.
+    let entry = unsafe { &mut *entry };
+    if now.pcount < entry.last.pcount || entry.ended != 0 {
+        // An exec by another thread than the first takes over the first one's id and start.
+        counts.reset += 1;
+        entry.first = now;
+    } else {
+        enter_wait(counts, &entry.last, &now);
+    }
+    entry.last = now;
+    entry.ended = ended;
+}
+
+/// Enters the wait before the stint that ends now.
+#[inline(always)]
+fn enter_wait(counts: &mut SchedCounts, before: &Books, now: &Books) {
+    if now.pcount - before.pcount != 1 {
+        counts.merged += 1;
+        return;
+    }
+    let wait = now.run_delay - before.run_delay;
+    // Through memory, so that the compiler forgets the range it has proved and keeps the
+    // comparison, which the verifier needs.
+    // SAFETY: a read of a local.
+    let bucket = unsafe { core::ptr::read_volatile(&hist::bucket(wait)) };
+    if bucket < hist::BUCKETS {
+        counts.waits[bucket] += 1;
+    }
+    counts.wait_ns += wait;
+}
+
+#[inline(always)]
+fn books(task: *const u8) -> Books {
+    Books {
+        run_delay: load(task, RUN_DELAY.load()),
+        pcount: load(task, PCOUNT.load()),
+        sum_exec: load(task, SUM_EXEC.load()),
+        nvcsw: load(task, NVCSW.load()),
+        nivcsw: load(task, NIVCSW.load()),
+    }
+}
+
+/// A member of `task_struct`, by its offset.
+#[inline(always)]
+fn load<T>(task: *const u8, offset: u32) -> T {
+    // SAFETY: the offset comes from frozen read-only data, so the verifier knows it and checks
+    // that a member of this size lies there in a live task.
+    unsafe { task.add(offset as usize).cast::<T>().read() }
+}
