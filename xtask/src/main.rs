@@ -1,3 +1,91 @@
-//! x
-#![allow(missing_docs, reason = "t")]
-fn main() {}
+//! `cargo xtask`: set-up, build, test and measurement of the workspace.
+//!
+//! One verb, one file. Nothing here is part of what `bench-user` does at run time; the only code
+//! shared with it is `stamp.rs`, which its build script includes to tell fresh probes from stale.
+
+mod build;
+mod build_ebpf;
+mod ci;
+mod install;
+mod lint;
+mod privilege;
+mod probe_cost;
+mod process;
+mod run;
+mod setup;
+mod stamp;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use workspace::Workspace;
+
+/// Set-up, build, test and measurement of the workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Install what building the probes needs; at once when it is there
+    Setup,
+    /// Compile the probes to `target/bpf/`
+    BuildEbpf(build_ebpf::Args),
+    /// Build `bench-user`, with probes where they can be built
+    Build(build::Args),
+    /// Set up, build and run the main job: `bench-user run`, as root
+    Run(run::Args),
+    /// Put `bench-user` where `sudo` finds it
+    Install(install::Args),
+    /// Set up and run every test, the privileged ones as root
+    Test(test::Args),
+    /// Check format and lints, of the host's code and of the probes
+    Lint,
+    /// Check what no compiler does: file lengths, module arrows, leftovers, README
+    Tidy,
+    /// Everything that CI runs, in its order
+    Ci,
+    /// Measure what the probes add to a syscall and to a context switch
+    ProbeCost(probe_cost::Args),
+    /// The measured program of `probe-cost`: obeys commands on standard input
+    #[command(hide = true)]
+    Workload,
+}
+
+fn main() -> ExitCode {
+    match dispatch(Cli::parse().verb) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(verb: Verb) -> Result<ExitCode> {
+    let workspace = Workspace::find();
+    match verb {
+        Verb::Setup => setup::ensure(&workspace).map(|toolchain| {
+            eprintln!("The probes are built by {toolchain}.");
+        })?,
+        Verb::BuildEbpf(args) => build_ebpf::main(&workspace, &args)?,
+        Verb::Build(args) => build::main(&workspace, &args)?,
+        Verb::Run(args) => return run::main(&workspace, &args),
+        Verb::Install(args) => install::main(&workspace, &args)?,
+        Verb::Test(args) => test::main(&workspace, &args)?,
+        Verb::Lint => lint::main(&workspace)?,
+        Verb::Tidy => tidy::main(&workspace)?,
+        Verb::Ci => ci::main(&workspace)?,
+        Verb::ProbeCost(args) => return probe_cost::main(&workspace, &args),
+        Verb::Workload => probe_cost::workload()?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,45 @@
+//! Median and quartiles, which a few disturbed rounds do not move.
+
+/// The middle of some values and how far they spread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Quartiles {
+    pub(super) low: f64,
+    pub(super) median: f64,
+    pub(super) high: f64,
+}
+
+impl Quartiles {
+    /// Of at least one value; `None` for none. Between two values the quantile is interpolated.
+    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut sorted: Vec<f64> = values.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let at = |quarter: usize| {
+            let (whole, part) =
+                ((sorted.len() - 1) * quarter / 4, (sorted.len() - 1) * quarter % 4);
+            let next = sorted[(whole + 1).min(sorted.len() - 1)];
+            #[expect(clippy::cast_precision_loss, reason = "the part is 0 to 3")]
+            let part = part as f64 / 4.0;
+            sorted[whole] + (next - sorted[whole]) * part
+        };
+        (!sorted.is_empty()).then(|| Self { low: at(1), median: at(2), high: at(3) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_lie_on_values_or_between_them() {
+        let odd = Quartiles::of([5.0, 1.0, 3.0, 2.0, 4.0]);
+        assert_eq!(odd, Some(Quartiles { low: 2.0, median: 3.0, high: 4.0 }));
+        let even = Quartiles::of([4.0, 1.0, 3.0, 2.0]);
+        assert_eq!(even, Some(Quartiles { low: 1.75, median: 2.5, high: 3.25 }));
+    }
+
+    #[test]
+    fn one_value_is_all_three_and_none_is_none() {
+        assert_eq!(Quartiles::of([7.0]), Some(Quartiles { low: 7.0, median: 7.0, high: 7.0 }));
+        assert_eq!(Quartiles::of([]), None);
+    }
+}
