@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, Limited};
+use hyper::client::conn::http1::Builder;
 use hyper::header::{HOST, USER_AGENT};
 use hyper::{Request, Response, body::Incoming};
 use hyper_util::rt::TokioIo;
@@ -15,6 +16,9 @@ use url::{Position, Url};
 
 /// Largest body that is kept, bytes; a page to crawl is far smaller.
 const BODY_LIMIT: usize = 16 << 20;
+
+/// hyper's own limit of 100 is below what real servers send.
+const MAX_HEADERS: usize = 256;
 
 /// A whole answer.
 #[derive(Debug, Clone)]
@@ -77,13 +81,24 @@ pub fn authority(url: &Url) -> String {
     format!("{}:{}", url.host_str().unwrap_or(""), url.port_or_known_default().unwrap_or(80))
 }
 
+/// A client that accepts what servers send in practice and browsers accept: many headers, spaces
+/// around names, folded lines; a header that is none is left out. The framing stays strict.
+pub(crate) fn lenient_client() -> Builder {
+    let mut builder = Builder::new();
+    builder
+        .max_headers(MAX_HEADERS)
+        .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
+        .ignore_invalid_headers_in_responses(true);
+    builder
+}
+
 async fn exchange(url: &Url) -> Result<Fetched, FetchError> {
     let address = authority(url);
     let stream = TcpStream::connect(&address).await.map_err(|e| FetchError::Connect(address, e))?;
     let broken = |e: &dyn std::fmt::Display| FetchError::Http(url.clone(), e.to_string());
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-        .await
-        .map_err(|e| broken(&e))?;
+    let (mut sender, connection) =
+        lenient_client().handshake(TokioIo::new(stream)).await.map_err(|e| broken(&e))?;
     let request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
         .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
         .header(USER_AGENT, concat!("bench-user/", env!("CARGO_PKG_VERSION")))

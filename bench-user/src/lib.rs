@@ -22,6 +22,9 @@
 /// Durations, sizes and rates as people write and read them.
 pub mod units;
 
+/// Lists of CPUs as the kernel and people write them.
+pub mod cpu_list;
+
 /// The one monotonic clock, the same as the kernel side's.
 pub mod clock;
 
@@ -33,6 +36,9 @@ pub mod distribution;
 
 /// One plain GET, for readiness and crawling; never used inside a stage.
 pub mod fetch;
+
+/// The command line: types and help text only.
+pub mod cli;
 
 /// What the user asked for: plan file and command line, validated.
 pub mod plan;

@@ -134,13 +134,23 @@ pub fn show_ns(ns: f64) -> String {
     }
 }
 
+/// Events per request for people: two decimals below a hundred, also where they are zero, so
+/// that a column lines up.
+#[must_use]
+pub fn show_per_request(n: f64) -> String {
+    if n.abs() < 99.995 { format!("{n:.2}") } else { show_count(n) }
+}
+
 /// A count or a rate for people: `0.42`, `12.3`, `4,210`, `31.2 k`, `1.25 M`.
 #[must_use]
 pub fn show_count(n: f64) -> String {
     match n.abs() {
         a if a >= 1e6 => format!("{:.2} M", n / 1e6),
         a if a >= 1e4 => format!("{:.1} k", n / 1e3),
-        a if a >= 1e3 => format!("{},{:03.0}", (n / 1e3).trunc(), a % 1e3),
+        a if a >= 999.5 => {
+            let whole = n.round();
+            format!("{},{:03.0}", (whole / 1e3).trunc(), whole.abs() % 1e3)
+        }
         a if a >= 100.0 || (n.fract() == 0.0) => format!("{n:.0}"),
         a if a >= 10.0 => format!("{n:.1}"),
         _ => format!("{n:.2}"),
@@ -174,8 +184,12 @@ mod tests {
         assert_eq!(show_ns(840.0), "840 ns");
         assert_eq!(show_ns(12_345.0), "12.3 µs");
         assert_eq!(show_ns(4_560_000.0), "4.56 ms");
+        assert_eq!(show_per_request(2.0), "2.00");
+        assert_eq!(show_per_request(1234.0), "1,234");
         assert_eq!(show_count(0.42), "0.42");
         assert_eq!(show_count(4210.0), "4,210");
+        assert_eq!(show_count(1999.7), "2,000");
+        assert_eq!(show_count(999.7), "1,000");
         assert_eq!(show_count(31_234.0), "31.2 k");
     }
 }

@@ -1,17 +1,29 @@
 //! What the user asked for, validated: the vocabulary of a run.
 //!
-//! A `Plan` comes from a TOML file (`file.rs`), from the command line, or from the embedded
-//! default; after validation nothing in it can surprise a later module. It is stored whole in
-//! the record. This module does no I/O besides reading the files that a plan names.
+//! A `Plan` comes from a TOML file (`file.rs`), from the command line (`flags.rs`), or from the
+//! embedded default (`default.rs`); after validation (`validate/`) nothing in it can surprise a
+//! later module. It is stored whole in the record. This module does no I/O besides reading the
+//! files that a plan names.
+
+mod claim;
+pub mod default;
+mod error;
+pub mod file;
+pub mod flags;
+mod target;
+pub mod validate;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use url::Url;
 
-use crate::units::{Bytes, Span};
+pub use claim::{ClaimSpec, NamedStages, StageSelector};
+pub use error::PlanError;
+pub use target::{Builtin, TargetSpec, UrlSource};
+
+use crate::units::Span;
 
 /// One run: targets, ladder, rules, repetitions and the claims about them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -154,155 +166,6 @@ pub struct ObserveSpec {
     pub probe_log: bool,
 }
 
-/// One thing to measure. Exactly one of the ways to find it is set (`command`, `builtin`,
-/// `container`, `cgroup`, `pid`, `unit`, or `url` alone).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TargetSpec {
-    /// Name in the report and in claims.
-    pub name: String,
-    /// Program and arguments, started in a cgroup of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<Vec<String>>,
-    /// A built-in server: `lean` or `chatty`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub builtin: Option<Builtin>,
-    /// A running Docker or Podman container, by name or id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub container: Option<String>,
-    /// API socket of the container engine; default: the usual places and `DOCKER_HOST`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub engine: Option<String>,
-    /// A cgroup v2 directory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cgroup: Option<PathBuf>,
-    /// A running process; its whole cgroup is watched.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pid: Option<u32>,
-    /// A systemd unit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unit: Option<String>,
-    /// Moves a running target that has no v2 cgroup of its own into one that we make and remove.
-    #[serde(default)]
-    pub adopt: bool,
-    /// Where requests go. A built-in server picks its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub url: Option<Url>,
-    /// The addresses to request in turn; default: `url` alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub urls: Option<UrlSource>,
-    /// Path or URL that answers 2xx when the target is ready; default: `url` answers at all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ready: Option<String>,
-    /// How long a started target may take until it is ready.
-    #[serde(default = "default_ready_within")]
-    pub ready_within: Span,
-    /// Environment of a command, added to ours.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    /// Working folder of a command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dir: Option<PathBuf>,
-    /// CPU quota of a command, in CPUs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<f64>,
-    /// CPUs that a command may run on, as `"0-3,6"`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpuset: Option<String>,
-    /// Memory limit of a command.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Bytes>,
-}
-
-/// A server that comes with the tool. Both answer the same bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Builtin {
-    /// One read and one write a request.
-    Lean,
-    /// One read a request and one write for every piece of the response.
-    Chatty,
-}
-
-/// Where the list of addresses comes from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum UrlSource {
-    /// `"crawl"`, or the path of a file with one address a line.
-    Named(String),
-    /// The addresses themselves, absolute or relative to `url`.
-    List(Vec<String>),
-}
-
-/// A statement to check; `claims` evaluates it. Exactly one of `metric` and `cel` is set.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ClaimSpec {
-    /// Names the claim in reports.
-    pub id: String,
-    /// The sentence in words.
-    #[serde(default)]
-    pub says: String,
-    /// Dotted name of a number of a stage, such as `syscalls.per_request`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metric: Option<String>,
-    /// Name of the target that the claim is about; may be left out with a single target.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
-    /// Name of the target to compare with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub against: Option<String>,
-    /// `"<= -40%"` or `"-40% +- 5%"` with `against`; `">= 0.95"` or `"== single-thread"` without.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expect: Option<String>,
-    /// A CEL expression over both targets' stage metrics that must be true.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cel: Option<String>,
-    /// Where it must hold.
-    #[serde(default)]
-    pub stages: StageSelector,
-}
-
-/// The stages a claim is about.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum StageSelector {
-    /// Every stage that both targets reached.
-    #[default]
-    #[serde(with = "selector_all")]
-    #[schemars(with = "String")]
-    All,
-    /// `saturated` (from the knee on) or `peak` (the stage with the highest rate).
-    Named(NamedStages),
-    /// Stages by their connections.
-    Connections(Vec<u32>),
-}
-
-/// Stages named by what the analysis found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum NamedStages {
-    /// From the knee on.
-    Saturated,
-    /// The stage with the highest achieved rate.
-    Peak,
-}
-
-mod selector_all {
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_str("all")
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<(), D::Error> {
-        match String::deserialize(d)?.as_str() {
-            "all" => Ok(()),
-            _ => Err(serde::de::Error::custom("expected all, saturated, peak or a list")),
-        }
-    }
-}
-
 fn default_name() -> String {
     "run".into()
 }
@@ -336,8 +199,22 @@ const fn default_timeout() -> Span {
 const fn default_interval() -> Span {
     Span(std::time::Duration::from_millis(500))
 }
-const fn default_ready_within() -> Span {
-    Span::from_secs(60)
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            name: default_name(),
+            repeat: one(),
+            discard: 0,
+            order: Order::default(),
+            ladder: Ladder::default(),
+            stop: StopRules::default(),
+            load: LoadSpec::default(),
+            observe: ObserveSpec::default(),
+            targets: Vec::new(),
+            claims_file: None,
+            claims: Vec::new(),
+        }
+    }
 }
 
 impl Default for Ladder {
@@ -366,32 +243,5 @@ impl Default for LoadSpec {
 impl Default for ObserveSpec {
     fn default() -> Self {
         Self { enabled: true, interval: default_interval(), control: true, probe_log: false }
-    }
-}
-
-impl TargetSpec {
-    /// A target of this name with every other key at its default; no way to find it is set yet.
-    #[must_use]
-    pub fn named(name: impl Into<String>) -> Self {
-        Self {
-            name: name.into(),
-            command: None,
-            builtin: None,
-            container: None,
-            engine: None,
-            cgroup: None,
-            pid: None,
-            unit: None,
-            adopt: false,
-            url: None,
-            urls: None,
-            ready: None,
-            ready_within: default_ready_within(),
-            env: BTreeMap::new(),
-            dir: None,
-            cpus: None,
-            cpuset: None,
-            memory: None,
-        }
     }
 }

@@ -1,0 +1,91 @@
+//! The command line: types and help text only. What the flags mean is said in `plan/flags.rs`
+//! and in the commands.
+
+mod measure;
+mod stored;
+mod value;
+
+use clap::{Parser, Subcommand};
+
+pub use measure::{CommandArgs, ExecArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs};
+pub use stored::{
+    CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, ReportArgs, ServeArgs,
+};
+pub use value::{BuiltinName, Format, OrOff, OrderName};
+
+/// Drives a ladder of HTTP load at a server and counts in the kernel what the server's cgroup does
+///
+/// Climbs a ladder of load levels, watches the server's cgroup from inside the kernel at the same
+/// time, and checks claims about what it saw: syscalls and context switches per request, waits
+/// for a CPU, the busiest thread, throttling, beside throughput and response times.
+#[derive(Debug, Parser)]
+#[command(name = "bench-user", version, after_long_help = EXAMPLES, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo bench-user run                           measure the two built-in servers
+  sudo bench-user run plan.toml                 measure what a plan file describes
+  sudo bench-user run --url http://127.0.0.1:3000/ -- node server.mjs
+  bench-user report bench-runs/ID | less        read it again, without root
+  bench-user check bench-runs/ID claims.toml    check claims about it, without root
+
+Exit codes:
+  0  done; every claim holds
+  1  a claim fails
+  2  could not run
+  3  a claim is inconclusive, or what it is about was not measured";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Climb the ladder against one target or several and check claims about them
+    Run(Box<RunArgs>),
+    /// Count what a running target does, without making load
+    Observe(ObserveArgs),
+    /// Run a command in a cgroup of its own and count what it does until it ends
+    Exec(ExecArgs),
+    /// List the addresses that same-origin links reach from a page
+    Crawl(CrawlArgs),
+    /// Render a stored run
+    Report(ReportArgs),
+    /// Set two stored runs, or targets of them, side by side
+    Compare(CompareArgs),
+    /// Check claims against a stored run
+    Check(CheckArgs),
+    /// Say what this machine can measure and what is missing
+    Doctor(DoctorArgs),
+    /// Print the JSON Schema of run.json
+    Schema,
+    /// Serve one of the built-in targets
+    Serve(ServeArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_contradict_nothing() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_is_documented() {
+        for command in Cli::command().get_subcommands() {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
+            for option in command.get_arguments() {
+                let help = option.get_help().map(ToString::to_string).unwrap_or_default();
+                assert!(!help.is_empty(), "{} {}", command.get_name(), option.get_id());
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! A plan from its TOML file, and claims from theirs. Reads and says where it cannot; whether
+//! the result makes sense is for `validate.rs`, because flags may still change it.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::error::{PlanError, suggest};
+use super::{ClaimSpec, Plan, UrlSource};
+
+/// Reads a plan file and the claims file that it names. Relative paths in it are relative to its
+/// folder, where a command without a `dir` of its own runs too.
+///
+/// # Errors
+/// When a file cannot be read or is no plan: one sentence with the line and the remedy.
+pub fn read(path: &Path) -> Result<Plan, PlanError> {
+    let mut plan = parse(&text_of(path)?, &path.display().to_string())?;
+    let folder = std::path::absolute(path)
+        .map_err(|error| PlanError::Read { path: path.into(), error })?
+        .parent()
+        .map(Path::to_owned)
+        .unwrap_or_default();
+    resolve(&mut plan, &folder);
+    if let Some(file) = &plan.claims_file {
+        let more = read_claims(file)?;
+        plan.claims.extend(more);
+    }
+    Ok(plan)
+}
+
+/// Parses the text of a plan. `name` stands for it in errors.
+///
+/// # Errors
+/// When it is no plan: one sentence with the line and the remedy.
+pub fn parse(text: &str, name: &str) -> Result<Plan, PlanError> {
+    parse_toml(text, name)
+}
+
+/// Reads a file of `[[claim]]` tables.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_claims(path: &Path) -> Result<Vec<ClaimSpec>, PlanError> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct ClaimsFile {
+        #[serde(rename = "claim")]
+        claims: Vec<ClaimSpec>,
+    }
+    let file: ClaimsFile = parse_toml(&text_of(path)?, &path.display().to_string())?;
+    Ok(file.claims)
+}
+
+fn text_of(path: &Path) -> Result<String, PlanError> {
+    std::fs::read_to_string(path).map_err(|error| PlanError::Read { path: path.into(), error })
+}
+
+fn resolve(plan: &mut Plan, folder: &Path) {
+    if let Some(file) = &mut plan.claims_file {
+        *file = folder.join(&*file);
+    }
+    for target in &mut plan.targets {
+        if target.command.is_some() {
+            let dir = target.dir.take().unwrap_or_default();
+            // Joining an empty path would leave a trailing slash.
+            target.dir =
+                Some(if dir.as_os_str().is_empty() { folder.into() } else { folder.join(dir) });
+        }
+        match &mut target.urls {
+            Some(UrlSource::Named(file)) if file != "crawl" => {
+                *file = folder.join(&*file).display().to_string();
+            }
+            _ => {}
+        }
+    }
+}
+
+fn parse_toml<T: DeserializeOwned>(text: &str, name: &str) -> Result<T, PlanError> {
+    toml::from_str(text).map_err(|error| explain(&error, text, name))
+}
+
+/// serde's messages are kept where they are plain, and put into the words of a plan where they
+/// speak of Rust.
+fn explain(error: &toml::de::Error, text: &str, name: &str) -> PlanError {
+    let at = error.span().map_or(0, |span| span.start).min(text.len());
+    let before = &text.as_bytes()[..at];
+    let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+    let name = name.to_owned();
+    if let Some((key, known)) = unknown_field(error.message()) {
+        return PlanError::UnknownKey { key: key.into(), name, line, hint: suggest(key, &known) };
+    }
+    let written = text.lines().nth(line - 1).and_then(|line| line.split_once('='));
+    let key = written.map_or("", |(key, _value)| key.trim());
+    PlanError::Syntax { name, line, problem: problem(error.message(), key) }
+}
+
+/// The parts of serde's "unknown field `a`, expected one of `b`, `c`".
+fn unknown_field(message: &str) -> Option<(&str, Vec<&str>)> {
+    let (key, expected) = message.strip_prefix("unknown field `")?.split_once('`')?;
+    let known = expected.split('`').skip(1).step_by(2).collect();
+    Some((key, known))
+}
+
+fn problem(message: &str, key: &str) -> String {
+    let untagged = [
+        ("enum Limit", "a count such as 0, or false"),
+        ("enum SpanLimit", "a duration such as \"1s\", or false"),
+        ("enum UrlSource", "\"crawl\", the path of a file, or a list of addresses"),
+        ("enum StageSelector", "\"all\", \"saturated\", \"peak\" or a list of connections"),
+    ];
+    if let Some((_, wanted)) = untagged.iter().find(|(name, _)| message.ends_with(name)) {
+        return format!("`{key}` must be {wanted}");
+    }
+    if let Some(field) = message.strip_prefix("missing field ") {
+        return format!("the key {field} is missing: add it to this table");
+    }
+    let mut words = message.lines().map(str::trim).collect::<Vec<_>>().join(", ");
+    for (rust, plain) in [
+        ("expected u32", "expected a whole number from 0 on"),
+        ("expected f64", "expected a number"),
+        ("expected a string", "expected text in quotes"),
+        ("expected a boolean", "expected true or false"),
+    ] {
+        words = words.replace(rust, plain);
+    }
+    // A syntax error is about the line, a wrong value about its key.
+    let about_a_value = words.starts_with("invalid type") || words.starts_with("invalid value");
+    if about_a_value && !key.is_empty() { format!("`{key}` has an {words}") } else { words }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Builtin, Order, StageSelector};
+
+    fn check(text: &str, sentence: &str) {
+        assert_eq!(parse(text, "the plan").unwrap_err().to_string(), sentence, "{text}");
+    }
+
+    #[test]
+    fn an_empty_plan_is_every_default() {
+        assert_eq!(parse("", "the plan").unwrap(), Plan::default());
+    }
+
+    #[test]
+    fn a_mistyped_key_is_named_with_its_line_and_the_nearest_one() {
+        check(
+            "name = \"x\"\n\n[laddr]\nconnections = [1]\n",
+            "unknown key \"laddr\" in the plan, line 3: did you mean \"ladder\"?",
+        );
+        check(
+            "[ladder]\nconections = [1]\n",
+            "unknown key \"conections\" in the plan, line 2: did you mean \"connections\"?",
+        );
+        check(
+            "[[target]]\nname = \"a\"\n\n[[target]]\nname = \"b\"\ncpu = 1.0\n",
+            "unknown key \"cpu\" in the plan, line 6: did you mean \"cpus\"?",
+        );
+        check(
+            "[ladder]\nstep = 3\n",
+            "unknown key \"step\" in the plan, line 2: known here: connections, duration, warmup, \
+             pause",
+        );
+    }
+
+    #[test]
+    fn a_value_of_the_wrong_kind_is_named_with_its_key() {
+        check(
+            "repeat = \"x\"\n",
+            "the plan, line 1: `repeat` has an invalid type: string \"x\", expected a whole number \
+             from 0 on",
+        );
+        check(
+            "repeat = -1\n",
+            "the plan, line 1: `repeat` has an invalid value: integer `-1`, expected a whole number \
+             from 0 on",
+        );
+        check(
+            "[ladder]\nduration = \"soon\"\n",
+            "the plan, line 2: `soon` is not a duration such as \"30s\" or \"250ms\": expected number \
+             at 0",
+        );
+        check(
+            "[stop]\nerrors = \"many\"\n",
+            "the plan, line 2: `errors` must be a count such as 0, or false",
+        );
+        check(
+            "[stop]\np99 = 1\n",
+            "the plan, line 2: `p99` must be a duration such as \"1s\", or false",
+        );
+        check(
+            "[[claim]]\nid = \"x\"\nstages = \"every\"\n",
+            "the plan, line 3: `stages` must be \"all\", \"saturated\", \"peak\" or a list of \
+             connections",
+        );
+        check(
+            "[[target]]\nbuiltin = \"lean\"\n",
+            "the plan, line 1: the key `name` is missing: add it to this table",
+        );
+    }
+
+    #[test]
+    fn text_that_is_not_toml_is_refused_with_its_line() {
+        let error = parse("name = \"x\"\nrepeat = \n", "the plan").unwrap_err().to_string();
+        assert!(error.starts_with("the plan, line 2: "), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+
+    #[test]
+    fn paths_are_relative_to_the_folder_of_the_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(
+            at("plan.toml"),
+            r#"
+            claims_file = "claims.toml"
+            [[target]]
+            name = "here"
+            command = ["./server"]
+            url = "http://127.0.0.1:1/"
+            urls = "urls.txt"
+            [[target]]
+            name = "below"
+            command = ["./server"]
+            dir = "app"
+            urls = "crawl"
+            [[claim]]
+            id = "inline"
+            cel = "true"
+            "#,
+        )
+        .unwrap();
+        std::fs::write(at("claims.toml"), "[[claim]]\nid = \"filed\"\ncel = \"true\"\n").unwrap();
+        let plan = read(&at("plan.toml")).unwrap();
+        let [here, below] = &plan.targets[..] else { panic!("two targets") };
+        assert_eq!(here.dir.as_deref(), Some(folder.path()));
+        assert_eq!(here.urls, Some(UrlSource::Named(at("urls.txt").display().to_string())));
+        assert_eq!(below.dir, Some(at("app")));
+        assert_eq!(below.urls, Some(UrlSource::Named("crawl".into())));
+        let ids: Vec<_> = plan.claims.iter().map(|claim| &claim.id).collect();
+        assert_eq!(ids, ["inline", "filed"]);
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read(Path::new("no/such/plan.toml")).unwrap_err().to_string();
+        assert!(error.starts_with("cannot read no/such/plan.toml: "), "{error}");
+    }
+
+    #[test]
+    fn every_kind_of_value_is_read() {
+        let plan = parse(
+            r#"
+            order = "serial"
+            [stop]
+            errors = false
+            non_2xx = 3
+            [[target]]
+            name = "t"
+            builtin = "chatty"
+            [[claim]]
+            id = "c"
+            stages = [1, 2]
+            "#,
+            "the plan",
+        )
+        .unwrap();
+        assert_eq!(plan.order, Order::Serial);
+        assert_eq!(plan.stop.errors, crate::plan::Limit::Switch(false));
+        assert_eq!(plan.stop.non_2xx, crate::plan::Limit::MoreThan(3));
+        assert_eq!(plan.targets[0].builtin, Some(Builtin::Chatty));
+        assert_eq!(plan.claims[0].stages, StageSelector::Connections(vec![1, 2]));
+    }
+}

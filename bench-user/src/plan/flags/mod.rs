@@ -1,0 +1,212 @@
+//! The command line as a plan: flags for a single target, and flags that override a plan's keys.
+
+use std::path::Path;
+
+use super::validate::{self, Purpose};
+use super::{
+    Builtin, Limit, Order, Plan, PlanError, SpanLimit, TargetSpec, UrlSource, default, file,
+};
+use crate::cli::{
+    BuiltinName, CommandArgs, ExecArgs, FindArgs, LoadArgs, ObserveArgs, OrOff, OrderName, RunArgs,
+    TargetArgs,
+};
+
+/// The plan of `bench-user run`: of the file, of the target flags, or the embedded one; with the
+/// other flags applied; validated.
+///
+/// # Errors
+/// When a file cannot be read, or the plan breaks a rule: one sentence with the remedy.
+pub fn plan(args: &RunArgs) -> Result<Plan, PlanError> {
+    let mut plan = match (&args.plan, first_given(&args.target)) {
+        (Some(path), Some(flag)) => {
+            return Err(PlanError::Invalid(format!(
+                "{flag} describes a target and so does the plan {}: leave one of the two out",
+                path.display()
+            )));
+        }
+        (Some(path), None) => file::read(path)?,
+        (None, Some(_)) => Plan { targets: vec![single(args)], ..Plan::default() },
+        (None, None) => default::embedded(),
+    };
+    set(&mut plan.name, args.name.clone());
+    if let Some(path) = &args.claims {
+        plan.claims.extend(file::read_claims(path)?);
+    }
+    override_keys(&mut plan, &args.load);
+    validate::plan(&plan)?;
+    Ok(plan)
+}
+
+/// The target of `bench-user observe`, validated.
+///
+/// # Errors
+/// When it is not found in exactly one way: one sentence with the remedy.
+pub fn observed_target(args: &ObserveArgs) -> Result<TargetSpec, PlanError> {
+    let spec = found(&args.find);
+    validate::target(&spec, Purpose::Watch)?;
+    Ok(spec)
+}
+
+/// The command of `bench-user exec` as a target without an address, validated.
+///
+/// # Errors
+/// When a limit makes no sense: one sentence with the remedy.
+pub fn executed_target(args: &ExecArgs) -> Result<TargetSpec, PlanError> {
+    let spec = started(&args.command, &args.limits);
+    validate::target(&spec, Purpose::Watch)?;
+    Ok(spec)
+}
+
+/// The first flag that describes a target, as it is typed.
+fn first_given(args: &TargetArgs) -> Option<&'static str> {
+    let TargetArgs { find, builtin, url, urls, ready, ready_within, limits, command } = args;
+    [
+        ("--pid", find.pid.is_some()),
+        ("--cgroup", find.cgroup.is_some()),
+        ("--container", find.container.is_some()),
+        ("--engine", find.engine.is_some()),
+        ("--unit", find.unit.is_some()),
+        ("--adopt", find.adopt),
+        ("--builtin", builtin.is_some()),
+        ("--url", url.is_some()),
+        ("--urls", urls.is_some()),
+        ("--ready", ready.is_some()),
+        ("--ready-within", ready_within.is_some()),
+        ("--cpus", limits.cpus.is_some()),
+        ("--cpuset", limits.cpuset.is_some()),
+        ("--memory", limits.memory.is_some()),
+        ("--env", !limits.env.is_empty()),
+        ("--dir", limits.dir.is_some()),
+        ("the command after `--`", !command.is_empty()),
+    ]
+    .into_iter()
+    .find_map(|(flag, given)| given.then_some(flag))
+}
+
+fn single(RunArgs { target: args, name: given, .. }: &RunArgs) -> TargetSpec {
+    let found = found(&args.find);
+    let started = started(&args.command, &args.limits);
+    let builtin = args.builtin.map(builtin);
+    // The name of what is given; that only one is given is for validation to say.
+    let name = match (given, builtin, &args.url) {
+        (Some(name), _, _) => name.clone(),
+        (None, Some(Builtin::Lean), _) => "lean".into(),
+        (None, Some(Builtin::Chatty), _) => "chatty".into(),
+        (None, None, _) if started.command.is_some() => started.name,
+        (None, None, Some(url)) if found.name == NAMELESS => crate::fetch::authority(url),
+        (None, None, _) => found.name.clone(),
+    };
+    TargetSpec {
+        name,
+        builtin,
+        command: started.command,
+        env: started.env,
+        dir: started.dir,
+        cpus: started.cpus,
+        cpuset: started.cpuset,
+        memory: started.memory,
+        url: args.url.clone(),
+        urls: args.urls.clone().map(UrlSource::Named),
+        ready: args.ready.clone(),
+        ready_within: args.ready_within.unwrap_or(found.ready_within),
+        ..found
+    }
+}
+
+/// The built-in server of this name.
+#[must_use]
+pub fn builtin(name: BuiltinName) -> Builtin {
+    match name {
+        BuiltinName::Lean => Builtin::Lean,
+        BuiltinName::Chatty => Builtin::Chatty,
+    }
+}
+
+/// Name of a target that nothing names.
+const NAMELESS: &str = "target";
+
+fn found(args: &FindArgs) -> TargetSpec {
+    let FindArgs { pid, cgroup, container, engine, unit, adopt } = args;
+    let name = container
+        .clone()
+        .or_else(|| unit.clone())
+        .or_else(|| cgroup.as_deref().and_then(last_part))
+        .or_else(|| pid.map(|pid| format!("pid-{pid}")));
+    TargetSpec {
+        pid: *pid,
+        cgroup: cgroup.clone(),
+        container: container.clone(),
+        engine: engine.clone(),
+        unit: unit.clone(),
+        adopt: *adopt,
+        ..TargetSpec::named(name.unwrap_or_else(|| NAMELESS.into()))
+    }
+}
+
+fn started(command: &[String], limits: &CommandArgs) -> TargetSpec {
+    let name = command.first().and_then(|program| last_part(Path::new(program)));
+    TargetSpec {
+        command: (!command.is_empty()).then(|| command.to_vec()),
+        env: limits.env.iter().cloned().collect(),
+        dir: limits.dir.clone(),
+        cpus: limits.cpus,
+        cpuset: limits.cpuset.clone(),
+        memory: limits.memory,
+        ..TargetSpec::named(name.unwrap_or_else(|| NAMELESS.into()))
+    }
+}
+
+fn last_part(path: &Path) -> Option<String> {
+    path.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+fn override_keys(plan: &mut Plan, args: &LoadArgs) {
+    if !args.connections.is_empty() {
+        plan.ladder.connections.clone_from(&args.connections);
+    }
+    set(&mut plan.ladder.duration, args.duration);
+    set(&mut plan.ladder.warmup, args.warmup);
+    set(&mut plan.ladder.pause, args.pause);
+    set(&mut plan.repeat, args.repeat);
+    set(&mut plan.discard, args.discard);
+    set(
+        &mut plan.order,
+        args.order.map(|order| match order {
+            OrderName::Interleaved => Order::Interleaved,
+            OrderName::Serial => Order::Serial,
+        }),
+    );
+    set(&mut plan.load.timeout, args.timeout);
+    set(&mut plan.load.workers, args.workers.map(Some));
+    set(&mut plan.load.cpus, args.load_cpus.clone().map(Some));
+    plan.load.headers.extend(args.header.iter().cloned());
+    set(&mut plan.stop.errors, args.stop_errors.map(count_limit));
+    set(&mut plan.stop.non_2xx, args.stop_non_2xx.map(count_limit));
+    set(
+        &mut plan.stop.p99,
+        args.stop_p99.map(|limit| match limit {
+            OrOff::At(span) => SpanLimit::AtLeast(span),
+            OrOff::Off => SpanLimit::Switch(false),
+        }),
+    );
+    plan.observe.enabled &= !args.no_observe;
+    plan.observe.control &= !args.no_control;
+    plan.observe.probe_log |= args.probe_log;
+    set(&mut plan.observe.interval, args.interval);
+}
+
+fn set<T>(key: &mut T, flag: Option<T>) {
+    if let Some(value) = flag {
+        *key = value;
+    }
+}
+
+fn count_limit(limit: OrOff<u64>) -> Limit {
+    match limit {
+        OrOff::At(count) => Limit::MoreThan(count),
+        OrOff::Off => Limit::Switch(false),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,126 @@
+//! Command lines and the plans that they stand for.
+
+use clap::Parser as _;
+
+use super::*;
+use crate::cli::{Cli, Command};
+use crate::units::{Bytes, Span};
+
+fn plan_of(line: &str) -> Result<Plan, PlanError> {
+    let words = ["bench-user", "run"].into_iter().chain(line.split_whitespace());
+    match Cli::try_parse_from(words).unwrap().command {
+        Command::Run(args) => plan(&args),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn check_error(line: &str, sentence: &str) {
+    assert_eq!(plan_of(line).unwrap_err().to_string(), sentence, "{line}");
+}
+
+#[test]
+fn no_arguments_are_the_embedded_plan_and_flags_override_it() {
+    assert_eq!(plan_of("").unwrap(), default::embedded());
+    let plan = plan_of("--connections 3,4 --repeat 1 --no-control --name quick").unwrap();
+    assert_eq!((plan.ladder.connections, plan.repeat), (vec![3, 4], 1));
+    assert_eq!((plan.name.as_str(), plan.observe.control), ("quick", false));
+    let names: Vec<_> = plan.targets.iter().map(|target| target.name.as_str()).collect();
+    assert_eq!(names, ["lean", "chatty"]);
+}
+
+#[test]
+fn a_command_after_two_dashes_is_the_target() {
+    let plan = plan_of(
+        "--url http://127.0.0.1:1/ --cpus 1.5 --memory 1GiB --env A=b --dir /x --ready /up \
+         --ready-within 5s -- /usr/bin/node --port 1",
+    )
+    .unwrap();
+    let [target] = &plan.targets[..] else { panic!("one target") };
+    assert_eq!(target.name, "node");
+    assert_eq!(target.command.as_ref().unwrap(), &["/usr/bin/node", "--port", "1"]);
+    assert_eq!((target.cpus, target.memory), (Some(1.5), Some(Bytes(1 << 30))));
+    assert_eq!(target.env["A"], "b");
+    assert_eq!(target.dir.as_deref(), Some(Path::new("/x")));
+    assert_eq!(target.ready.as_deref(), Some("/up"));
+    assert_eq!(target.ready_within, Span::from_secs(5));
+    // Everything else as in an empty plan.
+    assert_eq!(Plan { targets: Vec::new(), ..plan }, Plan::default());
+}
+
+#[test]
+fn a_target_is_named_by_what_finds_it() {
+    let url = "--url http://127.0.0.1:8080/";
+    for (flags, name) in [
+        ("--pid 7", "pid-7"),
+        ("--cgroup /sys/fs/cgroup/a/b", "b"),
+        ("--container web --engine /x.sock", "web"),
+        ("--unit nginx.service --adopt", "nginx.service"),
+        ("--urls crawl", "127.0.0.1:8080"),
+        ("--pid 7 --name mine", "mine"),
+    ] {
+        let plan = plan_of(&format!("{url} {flags}")).unwrap();
+        assert_eq!(plan.targets[0].name, name, "{flags}");
+    }
+    assert_eq!(plan_of("--builtin chatty").unwrap().targets[0].name, "chatty");
+}
+
+#[test]
+fn every_rule_and_observation_flag_reaches_its_key() {
+    let plan = plan_of(
+        "--stop-errors off --stop-non-2xx 5 --stop-p99 2s --timeout 3s --workers 2 --load-cpus \
+         0-1 --header A:b --order serial --discard 1 --warmup 1s --pause 2s --duration 4s \
+         --interval 100ms --no-observe --probe-log",
+    )
+    .unwrap();
+    assert_eq!(plan.stop.errors, Limit::Switch(false));
+    assert_eq!(plan.stop.non_2xx, Limit::MoreThan(5));
+    assert_eq!(plan.stop.p99, SpanLimit::AtLeast(Span::from_secs(2)));
+    assert_eq!((plan.load.timeout, plan.load.workers), (Span::from_secs(3), Some(2)));
+    assert_eq!(plan.load.cpus.as_deref(), Some("0-1"));
+    assert_eq!(plan.load.headers["A"], "b");
+    assert_eq!((plan.order, plan.discard), (Order::Serial, 1));
+    let ladder = [plan.ladder.warmup, plan.ladder.pause, plan.ladder.duration];
+    assert_eq!(ladder, [1, 2, 4].map(Span::from_secs));
+    assert_eq!(plan.observe.interval.as_ns(), 100_000_000);
+    assert!(!plan.observe.enabled && plan.observe.control && plan.observe.probe_log);
+    let off = plan_of("--stop-p99 off").unwrap();
+    assert_eq!(off.stop.p99, SpanLimit::Switch(false));
+}
+
+#[test]
+fn what_contradicts_itself_is_refused_in_one_sentence() {
+    check_error(
+        "plan.toml --pid 7",
+        "--pid describes a target and so does the plan plan.toml: leave one of the two out",
+    );
+    check_error(
+        "plan.toml -- node",
+        "the command after `--` describes a target and so does the plan plan.toml: leave one of \
+         the two out",
+    );
+    check_error(
+        "--builtin lean --env A=b",
+        "target \"lean\" is given by `builtin`, where `env` has no meaning: take it out, or \
+         start the target by `command`",
+    );
+    check_error(
+        "--discard 5",
+        "`discard` is 5 of 5 repetitions, which leaves none: raise `repeat` or lower `discard`",
+    );
+}
+
+#[test]
+fn observe_and_exec_need_no_address() {
+    let Command::Observe(args) = Cli::parse_from(["bench-user", "observe", "--unit", "x"]).command
+    else {
+        panic!("observe");
+    };
+    assert_eq!(observed_target(&args).unwrap().unit.as_deref(), Some("x"));
+    let Command::Exec(args) =
+        Cli::parse_from(["bench-user", "exec", "--cpus", "2", "--", "npm", "ci"]).command
+    else {
+        panic!("exec");
+    };
+    let spec = executed_target(&args).unwrap();
+    assert_eq!((spec.name.as_str(), spec.cpus), ("npm", Some(2.0)));
+}

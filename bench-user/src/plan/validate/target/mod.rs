@@ -1,0 +1,195 @@
+//! The rules of one target: how it is found, where its requests go, what it may be limited to.
+
+use url::Url;
+
+use super::{cpu_list, ensure, refuse, usable_name};
+use crate::plan::{PlanError, TargetSpec, UrlSource};
+use crate::units::Bytes;
+
+/// Smaller limits are a forgotten unit: no process starts in them.
+const MEMORY_MIN: Bytes = Bytes(1 << 20);
+
+/// What a target is described for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Requests are sent to it, so it needs an address.
+    Load,
+    /// It is only watched, so it needs a cgroup.
+    Watch,
+}
+
+/// Checks one target.
+///
+/// # Errors
+/// The first rule that is broken, as one sentence.
+pub fn target(spec: &TargetSpec, purpose: Purpose) -> Result<(), PlanError> {
+    usable_name("the name of a target", &spec.name)?;
+    let way = one_way(spec, purpose)?;
+    addresses(spec, way, purpose)?;
+    switches(spec, way)?;
+    limits(spec, way)?;
+    match &spec.command {
+        Some(command) => ensure(command.first().is_some_and(|program| !program.is_empty()), || {
+            format!("target \"{}\" has an empty `command`: give the program to start", spec.name)
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The one key by which the target is found.
+fn one_way(spec: &TargetSpec, purpose: Purpose) -> Result<&'static str, PlanError> {
+    let ways = [
+        ("command", spec.command.is_some()),
+        ("builtin", spec.builtin.is_some()),
+        ("container", spec.container.is_some()),
+        ("cgroup", spec.cgroup.is_some()),
+        ("pid", spec.pid.is_some()),
+        ("unit", spec.unit.is_some()),
+    ];
+    let set: Vec<_> = ways.iter().filter(|(_, set)| *set).map(|(way, _)| *way).collect();
+    match (&set[..], purpose) {
+        ([way], _) => Ok(way),
+        ([], Purpose::Load) if spec.url.is_some() => Ok("url"),
+        ([], Purpose::Load) => refuse(format!(
+            "target \"{}\" cannot be found: give one of `command`, `builtin`, `container`, \
+             `cgroup`, `pid`, `unit`, or `url` alone",
+            spec.name
+        )),
+        ([], Purpose::Watch) => refuse(
+            "nothing to watch: give one of --pid, --cgroup, --container or --unit".to_owned(),
+        ),
+        (several, _) => refuse(format!(
+            "target \"{}\" is given in {} ways (`{}`): keep one of them",
+            spec.name,
+            several.len(),
+            several.join("`, `")
+        )),
+    }
+}
+
+fn addresses(spec: &TargetSpec, way: &str, purpose: Purpose) -> Result<(), PlanError> {
+    let name = &spec.name;
+    if way == "builtin" {
+        let given = [
+            ("url", spec.url.is_some()),
+            ("urls", spec.urls.is_some()),
+            ("ready", spec.ready.is_some()),
+        ];
+        return match given.iter().find(|(_, set)| *set) {
+            Some((key, _)) => refuse(format!(
+                "target \"{name}\" is built in and picks its own address: take `{key}` out"
+            )),
+            None => Ok(()),
+        };
+    }
+    let Some(base) = &spec.url else {
+        return ensure(purpose == Purpose::Watch, || {
+            format!(
+                "target \"{name}\" has no `url`: say where its requests go, such as \
+                 http://127.0.0.1:3000/"
+            )
+        });
+    };
+    http(base, name)?;
+    match &spec.urls {
+        Some(UrlSource::List(list)) => {
+            ensure(!list.is_empty(), || {
+                format!("target \"{name}\" has an empty list of `urls`: take it out or fill it")
+            })?;
+            for address in list {
+                joined(base, address, name)?;
+            }
+        }
+        Some(UrlSource::Named(file)) if file.is_empty() => {
+            refuse(format!("target \"{name}\" has empty `urls`: write \"crawl\" or a file"))?;
+        }
+        _ => {}
+    }
+    match &spec.ready {
+        Some(ready) => joined(base, ready, name),
+        None => Ok(()),
+    }
+}
+
+fn joined(base: &Url, address: &str, name: &str) -> Result<(), PlanError> {
+    match base.join(address) {
+        Ok(url) => http(&url, name),
+        Err(error) => refuse(format!(
+            "target \"{name}\" has an address \"{address}\" that cannot be read ({error}): write \
+             it as /path or http://host/path"
+        )),
+    }
+}
+
+fn http(url: &Url, name: &str) -> Result<(), PlanError> {
+    match url.scheme() {
+        "http" => Ok(()),
+        "https" => refuse(format!(
+            "target \"{name}\" is at {url}, and https is not supported yet: give its http:// \
+             address"
+        )),
+        // `localhost:3000` parses as an address of the scheme `localhost`.
+        _ => refuse(format!(
+            "target \"{name}\" is at \"{url}\", which is no http:// address: write it in full, \
+             such as http://127.0.0.1:3000/"
+        )),
+    }
+}
+
+fn switches(spec: &TargetSpec, way: &str) -> Result<(), PlanError> {
+    let name = &spec.name;
+    ensure(spec.engine.is_none() || way == "container", || {
+        format!("target \"{name}\" has `engine` without `container`: take it out")
+    })?;
+    ensure(!spec.adopt || matches!(way, "container" | "pid" | "unit"), || {
+        format!(
+            "target \"{name}\" cannot be adopted: `adopt` is for a running `container`, `pid` or \
+             `unit`"
+        )
+    })?;
+    ensure(spec.pid != Some(0), || format!("target \"{name}\" has pid 0: give that of a process"))?;
+    ensure(!spec.ready_within.0.is_zero(), || {
+        format!("target \"{name}\" has no time to get ready: raise `ready_within`")
+    })
+}
+
+fn limits(spec: &TargetSpec, way: &str) -> Result<(), PlanError> {
+    let name = &spec.name;
+    // Both are started by us; the rest of the ways find what runs already.
+    let started = matches!(way, "command" | "builtin");
+    let given = [
+        ("cpus", spec.cpus.is_some(), started),
+        ("cpuset", spec.cpuset.is_some(), started),
+        ("memory", spec.memory.is_some(), started),
+        ("env", !spec.env.is_empty(), way == "command"),
+        ("dir", spec.dir.is_some(), way == "command"),
+    ];
+    if let Some((key, ..)) = given.iter().find(|(_, set, allowed)| *set && !allowed) {
+        return refuse(format!(
+            "target \"{name}\" is given by `{way}`, where `{key}` has no meaning: take it out, or \
+             start the target by `command`"
+        ));
+    }
+    ensure(spec.cpus.is_none_or(|cpus| cpus.is_finite() && cpus > 0.0), || {
+        format!("target \"{name}\" may use no CPU: `cpus` must be above 0, such as 1.0")
+    })?;
+    if let Some(list) = &spec.cpuset {
+        cpu_list(list)?;
+    }
+    if let Some(memory) = spec.memory.filter(|memory| *memory < MEMORY_MIN) {
+        return refuse(format!(
+            "target \"{name}\" may use {memory} of memory, less than any process needs: write a \
+             size with its unit, such as \"512MiB\""
+        ));
+    }
+    match spec.env.keys().find(|key| key.is_empty() || key.contains(['=', '\0'])) {
+        Some(key) => refuse(format!(
+            "target \"{name}\" has an environment variable \"{key}\": a name is not empty and has \
+             no `=`"
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

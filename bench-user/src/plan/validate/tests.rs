@@ -1,0 +1,119 @@
+//! Each rule of a whole plan, by the sentence that it gives.
+
+use crate::plan::file::parse;
+
+fn check(toml: &str, sentence: &str) {
+    let text = format!("{toml}\n[[target]]\nname = \"a\"\nbuiltin = \"lean\"\n");
+    let error = super::plan(&parse(&text, "the plan").unwrap()).unwrap_err().to_string();
+    assert_eq!(error, sentence, "{toml}");
+}
+
+#[test]
+fn the_smallest_plan_is_valid() {
+    let text = "[[target]]\nname = \"a\"\nurl = \"http://127.0.0.1:1/\"\n";
+    super::plan(&parse(text, "the plan").unwrap()).unwrap();
+}
+
+#[test]
+fn names_can_be_folders() {
+    check("name = \"\"", "the name of the plan is empty: give it one");
+    check(
+        "name = \"a/b\"",
+        "the name of the plan is \"a/b\", which cannot be part of a file name: leave out `/`",
+    );
+    check(
+        "[[target]]\nname = \"..\"\nbuiltin = \"lean\"",
+        "the name of a target is \"..\", which cannot be part of a file name: leave out `/`",
+    );
+    check(
+        "[[target]]\nname = \"a\"\nbuiltin = \"lean\"",
+        "two targets are named \"a\": rename one",
+    );
+}
+
+#[test]
+fn a_plan_without_a_target_is_refused() {
+    let error = super::plan(&parse("", "the plan").unwrap()).unwrap_err().to_string();
+    assert_eq!(error, "the plan has no target: add a [[target]] table with a `name` and a `url`");
+}
+
+#[test]
+fn some_repetition_is_left_to_analyse() {
+    check("repeat = 0", "`repeat` is 0: it must be from 1 to 1000");
+    check(
+        "repeat = 2\ndiscard = 2",
+        "`discard` is 2 of 2 repetitions, which leaves none: raise `repeat` or lower `discard`",
+    );
+}
+
+#[test]
+fn a_ladder_has_distinct_stages_of_some_length() {
+    check(
+        "[ladder]\nconnections = []",
+        "the ladder has no stage: give `connections` at least one number",
+    );
+    check(
+        "[ladder]\nconnections = [1, 0]",
+        "a stage has 0 connections: it must be from 1 to 100000",
+    );
+    check(
+        "[ladder]\nconnections = [100001]",
+        "a stage has 100001 connections: it must be from 1 to 100000",
+    );
+    check(
+        "[ladder]\nconnections = [5, 7, 5]",
+        "the ladder has 5 connections twice: take one out and use `repeat`",
+    );
+    check(
+        "[ladder]\nduration = \"0s\"",
+        "`duration` is 0s: a stage needs a measured window, such as \"30s\"",
+    );
+}
+
+#[test]
+fn a_stop_rule_is_a_limit_or_off() {
+    for rule in ["errors", "non_2xx", "p99"] {
+        check(
+            &format!("[stop]\n{rule} = true"),
+            &format!(
+                "the stop rule `{rule}` is true, which sets no limit: give the limit, or false to \
+                 turn it off"
+            ),
+        );
+    }
+    check("[stop]\np99 = \"0s\"", "the stop rule `p99` is 0s, which every stage reaches: raise it");
+}
+
+#[test]
+fn the_generator_can_work() {
+    check(
+        "[load]\nworkers = 0",
+        "`workers` must be from 1 to 1024: leave it out for half of the CPUs",
+    );
+    check(
+        "[load]\ntimeout = \"0s\"",
+        "`timeout` is 0s, in which no request can be answered: raise it",
+    );
+    check("[load]\ncpus = \"all\"", "\"all\" is not a list of CPUs: write one as \"0-3,6\"");
+    check(
+        "[load.headers]\n\"a b\" = \"x\"",
+        "\"a b\" is not the name of a header: use letters, digits and `-`",
+    );
+    check(
+        "[load.headers]\na = \"x\\ny\"",
+        "the header \"a\" has a value with control characters: take them out",
+    );
+    check("[observe]\ninterval = \"1ms\"", "`interval` is 1ms: raise it to 10ms or more");
+}
+
+#[test]
+fn claims_are_checked_against_the_targets_and_the_ladder() {
+    check(
+        "[[claim]]\nid = \"c\"\nmetric = \"m\"\nexpect = \"> 1\"\nof = \"b\"",
+        "claim \"c\" names an unknown target \"b\" in `of`: known here: a",
+    );
+    check(
+        "[ladder]\nconnections = [5]\n[[claim]]\nid = \"c\"\ncel = \"true\"\nstages = [7]",
+        "claim \"c\" is about the stage of 7 connections, which the ladder lacks: it has 5",
+    );
+}
