@@ -4,10 +4,65 @@
 //! alone are all met in practice, and a process may sit at different places of different trees.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use procfs::ProcError;
 use procfs::process::Process;
+
+/// File-system types as statfs(2) gives them (`linux/magic.h`).
+const CGROUP_SUPER_MAGIC: u64 = 0x0027_e0eb;
+const CGROUP2_SUPER_MAGIC: u64 = 0x6367_7270;
+
+/// What kind of tree a directory belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CgroupKind {
+    /// A v1 controller's tree: the kernel side can count nothing by such a directory.
+    V1,
+    /// The v2 tree.
+    V2,
+    /// No cgroup directory.
+    Neither,
+}
+
+/// Which kind of tree `dir` belongs to, by its file system.
+///
+/// # Errors
+/// When `dir` cannot be looked at.
+pub fn kind_of(dir: &Path) -> io::Result<CgroupKind> {
+    Ok(match u64::try_from(rustix::fs::statfs(dir)?.f_type) {
+        Ok(CGROUP_SUPER_MAGIC) => CgroupKind::V1,
+        Ok(CGROUP2_SUPER_MAGIC) => CgroupKind::V2,
+        _ => CgroupKind::Neither,
+    })
+}
+
+/// The processes of a cgroup and of all cgroups below it, ascending; processes of a foreign pid
+/// namespace, which the kernel shows as 0, are left out.
+///
+/// # Errors
+/// When the list of `dir` itself cannot be read; a cgroup below it that vanishes meanwhile is no
+/// error.
+pub fn processes_below(dir: &Path) -> io::Result<Vec<u32>> {
+    let text = fs::read_to_string(dir.join("cgroup.procs"))?;
+    let mut pids: Vec<u32> =
+        text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect();
+    for child in children(dir) {
+        // Threaded children have no list of their own: their processes are in the parent's.
+        pids.extend(processes_below(&child).unwrap_or_default());
+    }
+    pids.sort_unstable();
+    pids.dedup();
+    Ok(pids)
+}
+
+/// The cgroups right below `dir`; none when it cannot be read.
+#[must_use]
+pub fn children(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter(|e| e.file_type().is_ok_and(|t| t.is_dir())).map(|e| e.path()).collect()
+}
 
 /// Where the trees are mounted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,6 +122,18 @@ impl CgroupTrees {
         }
     }
 
+    /// Every mount point once, the v2 tree first.
+    #[must_use]
+    pub fn mounts(&self) -> Vec<&Path> {
+        let mut mounts: Vec<&Path> = self.v2.iter().map(PathBuf::as_path).collect();
+        for mount in self.v1.values() {
+            if !mounts.contains(&mount.as_path()) {
+                mounts.push(mount);
+            }
+        }
+        mounts
+    }
+
     /// The directories that a process is in.
     ///
     /// # Errors
@@ -123,6 +190,27 @@ mod tests {
     fn flags_of_a_v1_mount_are_no_controllers() {
         assert!(is_controller("cpu") && is_controller("name=systemd"));
         assert!(!is_controller("rw") && !is_controller("release_agent=/x"));
+    }
+
+    #[test]
+    fn a_plain_folder_is_no_cgroup_and_our_own_one_holds_us() {
+        assert_eq!(kind_of(Path::new("/proc")).unwrap(), CgroupKind::Neither);
+        let trees = CgroupTrees::discover().unwrap();
+        let us = std::process::id();
+        if let Some(dir) = trees.of_process(us).unwrap().v2 {
+            assert_eq!(kind_of(&dir).unwrap(), CgroupKind::V2);
+            assert!(processes_below(&dir).unwrap().contains(&us));
+        }
+        for dir in trees.v1.values() {
+            assert_eq!(kind_of(dir).unwrap(), CgroupKind::V1);
+        }
+    }
+
+    #[test]
+    fn trees_that_share_a_mount_are_listed_once() {
+        let v1 = ["cpu", "cpuacct"].map(|c| (c.to_owned(), PathBuf::from("/cg/cpu,cpuacct")));
+        let trees = CgroupTrees { v2: Some("/cg/unified".into()), v1: v1.into() };
+        assert_eq!(trees.mounts(), [Path::new("/cg/unified"), Path::new("/cg/cpu,cpuacct")]);
     }
 
     #[test]

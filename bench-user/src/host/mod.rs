@@ -1,13 +1,17 @@
 //! The machine: what it is, what it can do, where its cgroup trees are. Looked at, not changed.
 
 mod cgroups;
+pub mod counters;
+pub mod doctor;
+pub mod environment;
+pub mod topology;
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use cgroups::{CgroupPlaces, CgroupTrees};
+pub use cgroups::{CgroupKind, CgroupPlaces, CgroupTrees, children, kind_of, processes_below};
 
 use crate::measured::Measured;
 

@@ -1,15 +1,56 @@
 //! The system under test: found or started, described by one handle, stopped.
 //!
 //! `TargetHandle` is all that `load` and `observe` may know. Nothing here makes load or counts.
+//!
+//! [`Target::start`] starts a command (`spawn`: its process stopped right before the `execve`
+//! by `shim`, in a cgroup of its own) or finds what runs already (`found`, `container`, `adopt`).
+
+mod adopt;
+/// The servers that come with the tool.
+pub mod builtin;
+mod cgroup;
+mod container;
+mod empty;
+mod error;
+mod exit;
+mod found;
+mod idle;
+mod lifecycle;
+mod limits;
+mod logs;
+mod owner;
+mod process;
+mod program;
+mod ready;
+mod shim;
+mod spawn;
+mod watch;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use cgroup::{CgroupError, OwnCgroup};
+pub use container::ContainerError;
+pub use empty::remove_leftovers;
+pub use error::TargetError;
+pub use lifecycle::{StartOptions, Target};
+pub use limits::Limits;
+pub use process::Started;
+pub use program::ProgramError;
+pub use shim::{WORD as SHIM_WORD, shim_main};
+pub use spawn::{CommandLine, Spawned, Streams};
+
 use crate::measured::Measured;
+
+/// Why a machine without the v2 tree gives no kernel side.
+const NO_V2: &str =
+    "no cgroup v2 tree is mounted; mount one with `mount -t cgroup2 none /sys/fs/cgroup/unified`";
 
 /// How a target was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -90,4 +131,9 @@ pub struct Image {
     pub id: String,
     /// Size as the engine reports it, bytes.
     pub size_bytes: Option<u64>,
+}
+
+/// Writes one value to a kernel file, which must be there.
+fn write_file(file: &Path, value: &str) -> io::Result<()> {
+    OpenOptions::new().write(true).open(file)?.write_all(value.as_bytes())
 }

@@ -1,0 +1,286 @@
+//! A target from its start (or the moment it was found) to its end.
+
+use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::atomic::AtomicBool;
+
+use url::Url;
+
+use super::adopt::Adopted;
+use super::cgroup::CgroupError;
+use super::container::{Container, is_behind_proxy};
+use super::exit::OomKills;
+use super::found::{self, Found};
+use super::limits::Limits;
+use super::logs::Logs;
+use super::process::Started;
+use super::ready::{Question, announced_url, refuse_stranger};
+use super::spawn::{CommandLine, OURSELVES, Spawned, Streams};
+use super::watch::Watch;
+use super::{Exit, Idle, Image, TargetError, TargetHandle, TargetKind, idle};
+use crate::host::{CgroupTrees, processes_below};
+use crate::measured::Measured;
+use crate::plan::{Builtin, TargetSpec};
+
+/// What a start needs to know of the run.
+#[derive(Debug, Clone, Copy)]
+pub struct StartOptions<'a> {
+    /// Names the run in the cgroups that we make.
+    pub run_id: &'a str,
+    /// The run folder: a command's output goes there.
+    pub logs_dir: &'a Path,
+    /// The folder of the plan: relative paths of a command begin there.
+    pub plan_dir: &'a Path,
+    /// The `bench-user` binary, where the running program is another one (tests).
+    pub shim: Option<&'a Path>,
+    /// Set when the user wants the program to end: waiting for a target to get ready ends then.
+    pub interrupted: Option<&'a AtomicBool>,
+}
+
+/// A target that is there to be measured. Dropping it is the same as stopping it.
+#[derive(Debug)]
+pub struct Target {
+    /// All that `load` and `observe` may know.
+    pub handle: TargetHandle,
+    /// What a reader of the record should know of how it was found, as sentences.
+    pub notes: Vec<String>,
+    question: Option<Question>,
+    startup_ns: Option<u64>,
+    life: Life,
+}
+
+/// Whose the target's life is.
+#[derive(Debug)]
+enum Life {
+    Ours(Box<Started>),
+    Strangers(Box<Stranger>),
+    /// An address alone.
+    Unknown,
+}
+
+/// A target that ran before us and is to run after us.
+#[derive(Debug)]
+struct Stranger {
+    watch: Option<Watch>,
+    container: Option<Container>,
+    oom: OomKills,
+    exit: Option<Exit>,
+    /// Held for its end, which moves the processes back.
+    adopted: Option<Adopted>,
+}
+
+impl Target {
+    /// Starts or finds the target and waits until it is ready.
+    ///
+    /// Call it outside of a tokio runtime, on a thread that lives as long as the target: the
+    /// kernel kills a started one when that thread ends.
+    ///
+    /// # Errors
+    /// One of [`TargetError`]; whatever was made until then is removed.
+    pub fn start(spec: &TargetSpec, options: &StartOptions<'_>) -> Result<Self, TargetError> {
+        if let Some(command) = &spec.command {
+            let url = spec.url.clone().ok_or_else(|| TargetError::NoUrl(spec.name.clone()))?;
+            refuse_stranger(&spec.name, &url)?;
+            let argv: Vec<OsString> = command.iter().map(OsString::from).collect();
+            Self::start_program(spec, options, TargetKind::Command, &argv, Some(url))
+        } else if let Some(kind) = spec.builtin {
+            let program = options.shim.unwrap_or(Path::new(OURSELVES));
+            let argv = serve_arguments(program, kind);
+            Self::start_program(spec, options, TargetKind::Builtin, &argv, None)
+        } else {
+            Self::find(spec, options)
+        }
+    }
+
+    /// `url` is `None` for a program that tells its own.
+    fn start_program(
+        spec: &TargetSpec,
+        options: &StartOptions<'_>,
+        kind: TargetKind,
+        argv: &[OsString],
+        url: Option<Url>,
+    ) -> Result<Self, TargetError> {
+        let logs = Logs::open(options.logs_dir, &spec.name)?;
+        let dir = options.plan_dir.join(spec.dir.as_deref().unwrap_or(Path::new("")));
+        let limits = Limits { cpus: spec.cpus, cpuset: spec.cpuset.clone(), memory: spec.memory };
+        let command = CommandLine {
+            name: &spec.name,
+            run_id: options.run_id,
+            argv,
+            env: &spec.env,
+            dir: if dir.as_os_str().is_empty() { Path::new(".") } else { &dir },
+            limits,
+            shim: options.shim,
+        };
+        let failed = |e: std::io::Error| TargetError::Prepare(spec.name.clone(), e.to_string());
+        let streams = Streams {
+            stdin: Stdio::null(),
+            stdout: logs.stdout.writer().map_err(failed)?.into(),
+            stderr: logs.stderr.writer().map_err(failed)?.into(),
+        };
+        let spawned = Spawned::prepare(&command, streams)?;
+        let mut handle = spawned.handle(&spec.name, kind, Vec::new());
+        let mut process = spawned.release()?;
+        let url = match url {
+            Some(url) => url,
+            None => announced_url(spec, &mut process, &logs, options.interrupted)?,
+        };
+        let question = Question::of(spec, &url)?;
+        let startup_ns =
+            question.ask_until_ready(spec, &mut process, &logs, options.interrupted)?;
+        handle.urls = vec![url];
+        Ok(Self {
+            handle,
+            notes: Vec::new(),
+            question: Some(question),
+            startup_ns: Some(startup_ns),
+            life: Life::Ours(Box::new(process)),
+        })
+    }
+
+    fn find(spec: &TargetSpec, options: &StartOptions<'_>) -> Result<Self, TargetError> {
+        let trees = CgroupTrees::discover().map_err(CgroupError::from)?;
+        let mut container = None;
+        let (kind, found) = if let Some(name) = &spec.container {
+            let running = Container::find(name, spec.engine.as_deref())?;
+            let found = found::by_pid(running.pid, spec, options.run_id, &trees)?;
+            container = Some(running);
+            (TargetKind::Container, found)
+        } else if let Some(dir) = &spec.cgroup {
+            (TargetKind::Cgroup, found::by_cgroup(dir, &trees)?)
+        } else if let Some(pid) = spec.pid {
+            (TargetKind::Pid, found::by_pid(pid, spec, options.run_id, &trees)?)
+        } else if let Some(unit) = &spec.unit {
+            (TargetKind::Unit, found::by_unit(unit, &trees)?)
+        } else {
+            let why = "no kernel side: the target is an address alone";
+            (TargetKind::Url, Found::nowhere(Measured::unavailable(why)))
+        };
+        let (controllers, mut notes) = found::controllers_of(&found, &trees);
+        if let Some(port) = spec.url.as_ref().and_then(Url::port_or_known_default)
+            && container.is_some()
+            && is_behind_proxy(port)
+        {
+            notes.push(format!(
+                "requests to port {port} pass docker-proxy, which is outside the container: publish the port without it (host network) to measure the server alone"
+            ));
+        }
+        let question = spec.url.as_ref().map(|url| Question::of(spec, url)).transpose()?;
+        if let Some(question) = &question {
+            question.ask_running()?;
+        }
+        let life = if kind == TargetKind::Url {
+            Life::Unknown
+        } else {
+            // A cgroup ends with its last process, not with its first.
+            let watched = found.main_pid.filter(|_| kind != TargetKind::Cgroup);
+            let watch =
+                watched.map(|pid| Watch::open(pid).map_err(|_gone| TargetError::NoProcess(pid)));
+            Life::Strangers(Box::new(Stranger {
+                watch: watch.transpose()?,
+                container,
+                oom: OomKills::watch(controllers.get("memory")),
+                exit: None,
+                adopted: found.adopted,
+            }))
+        };
+        let handle = TargetHandle {
+            name: spec.name.clone(),
+            kind,
+            urls: spec.url.iter().cloned().collect(),
+            cgroup: found.cgroup,
+            controllers,
+            main_pid: found.main_pid,
+        };
+        Ok(Self { handle, notes, question, startup_ns: None, life })
+    }
+
+    /// From the begin of the program to its first good answer, ms; `None` for a target that ran
+    /// already.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a start takes far less than 2^53 ns")]
+    pub fn startup_ms(&self) -> Option<f64> {
+        self.startup_ns.map(|ns| ns as f64 / 1e6)
+    }
+
+    /// What it holds now; meant to be asked before the first request.
+    #[must_use]
+    pub fn idle(&self) -> Idle {
+        idle::look(&self.handle.cgroup)
+    }
+
+    /// The image of a container.
+    #[must_use]
+    pub fn image(&self) -> Option<&Image> {
+        match &self.life {
+            Life::Strangers(stranger) => stranger.container.as_ref()?.image.as_ref(),
+            Life::Ours(_) | Life::Unknown => None,
+        }
+    }
+
+    /// How its main process ended, if it has; never blocks. A cgroup ends with its last process,
+    /// an address never.
+    pub fn poll_exit(&mut self) -> Option<Exit> {
+        match &mut self.life {
+            Life::Ours(process) => process.poll_exit(),
+            Life::Strangers(stranger) => stranger.poll_exit(&self.handle.cgroup),
+            Life::Unknown => None,
+        }
+    }
+
+    /// Whether one GET of its `ready` address (or `url`) answers 2xx.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        self.question.as_ref().is_some_and(Question::is_healthy)
+    }
+
+    /// Ends a target that we started, with everything in its cgroup; leaves one that we found as
+    /// it was. `None` for a target that runs on.
+    pub fn stop(mut self) -> Option<Exit> {
+        let ended = self.poll_exit();
+        match std::mem::replace(&mut self.life, Life::Unknown) {
+            Life::Ours(process) => Some(process.stop()),
+            Life::Strangers(stranger) => {
+                drop(stranger.adopted);
+                ended
+            }
+            Life::Unknown => ended,
+        }
+    }
+}
+
+impl Stranger {
+    fn poll_exit(&mut self, cgroup: &Measured<std::path::PathBuf>) -> Option<Exit> {
+        if self.exit.is_none() {
+            let has_ended = match &self.watch {
+                Some(watch) => watch.has_ended().unwrap_or(false),
+                None => cgroup
+                    .value()
+                    .is_some_and(|dir| processes_below(dir).map_or(true, |pids| pids.is_empty())),
+            };
+            if has_ended {
+                let oom_killed = self.oom.happened();
+                self.exit = match &self.container {
+                    Some(container) => container.exit(oom_killed),
+                    None => Some(Exit::of_stranger(oom_killed)),
+                };
+            }
+        }
+        self.exit.clone()
+    }
+}
+
+/// The command line of a built-in server, as `bench-user serve` takes it.
+fn serve_arguments(program: &Path, kind: Builtin) -> Vec<OsString> {
+    let kind = match kind {
+        Builtin::Lean => "lean",
+        Builtin::Chatty => "chatty",
+    };
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).to_string();
+    [program.as_os_str().to_owned()]
+        .into_iter()
+        .chain(["serve", "--builtin", kind, "--address", &address].map(OsString::from))
+        .collect()
+}
