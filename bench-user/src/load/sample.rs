@@ -25,9 +25,10 @@ pub struct LoadSample {
     pub outcomes: Outcomes,
     /// Requests of the whole stage: warm-up, window and cool-down.
     pub account: Account,
-    /// Body bytes received inside the window.
+    /// Body bytes of the complete responses that ended inside the window, chunk framing taken off.
     pub bytes_in: u64,
-    /// Request bytes (head and body) sent for the requests that ended inside the window.
+    /// Request bytes (head and body) that left for the requests that ended inside the window, both
+    /// sendings of a retried one.
     pub bytes_out: u64,
     /// From the time a request should have been sent to its last byte; complete responses, and
     /// timeouts at the time they took.
@@ -50,7 +51,7 @@ pub struct Outcomes {
     pub ok: u64,
     /// Complete responses with another status, by that status.
     pub other_status: BTreeMap<u16, u64>,
-    /// A connection could not be opened.
+    /// A connection could not be opened; each attempt is one request that failed.
     pub connect: u64,
     /// The connection was reset.
     pub reset: u64,
@@ -116,13 +117,17 @@ pub struct Generator {
     pub workers: u32,
     /// CPUs they are pinned to; empty when they are not.
     pub cpus: Vec<usize>,
-    /// Busiest worker's share of the window on a CPU, 0..=1.
+    /// Busiest worker's share of the window on a CPU, 0..=1; the busiest is the one that wanted a
+    /// CPU (on one or waiting for one) for the largest share.
     pub cpu_ratio: f64,
-    /// Busiest worker's share of the window waiting for a CPU, 0..=1 (`/proc/thread-self/schedstat`).
+    /// That worker's share of the window waiting for a CPU, 0..=1; `null` without
+    /// `/proc/thread-self/schedstat`.
     pub runq_ratio: Option<f64>,
-    /// How late the workers' event loops woke from a timer, 99th percentile, ns.
+    /// How late the workers' event loops woke from a timer of 10 ms, 99th percentile, ns; the
+    /// timers' own granularity is 1 ms. `null` below 100 wakes.
     pub lag_ns_p99: Option<u64>,
-    /// The generator, not the target, limited the stage; the reason is in the verdict.
+    /// The generator, not the target, limited the stage: its busiest worker was on a CPU or
+    /// waiting for one for at least 95 % of the window.
     pub limited: bool,
 }
 

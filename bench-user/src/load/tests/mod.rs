@@ -1,0 +1,115 @@
+//! The generator against servers that keep and break HTTP in every way: its report must agree
+//! with the server's own counts, exactly.
+
+/// Servers that answer every request.
+mod answered;
+
+/// A site that is crawled.
+mod crawl;
+
+/// Servers that fail them.
+mod failed;
+
+/// A stage as a whole.
+mod whole_stage;
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use url::Url;
+
+use super::test_server::{Counts, Next, Peer, Request, TestServer, refusing_address};
+use super::{Account, IntervalLoad, LoadError, LoadSample, RunningLoad, StageLoad, Window};
+use crate::clock;
+
+const CONNECTIONS: u32 = 3;
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+const MS: u64 = 1_000_000;
+
+/// A stage of a quarter of a second without a warm-up, over two workers.
+fn stage(urls: &[Url]) -> StageLoad {
+    let start_ns = clock::now_ns();
+    StageLoad {
+        urls: Arc::from(urls),
+        connections: CONNECTIONS,
+        workers: 2,
+        cpus: Vec::new(),
+        timeout: Duration::from_secs(20),
+        headers: BTreeMap::new(),
+        window: Window { start_ns, end_ns: start_ns + 250 * MS },
+        interval_ns: 50 * MS,
+        cooldown: Duration::from_secs(20),
+    }
+}
+
+fn run(stage: StageLoad) -> (LoadSample, Vec<IntervalLoad>) {
+    let (sample, intervals) = RunningLoad::start(stage).unwrap().finish();
+    check_books(&sample, &intervals);
+    (sample, intervals)
+}
+
+/// What holds for every stage, whatever the server does.
+fn check_books(sample: &LoadSample, intervals: &[IntervalLoad]) {
+    let account = &sample.account;
+    assert_eq!(
+        account.started,
+        account.completed + account.failed + account.in_flight_at_end,
+        "{account:?}"
+    );
+    let late = account.completed - sample.requests;
+    assert!(late <= u64::from(sample.connections.asked), "ended after the window: {late}");
+    assert_eq!(intervals.iter().map(|i| i.completed).sum::<u64>(), sample.requests);
+    let timed = sample.requests + sample.outcomes.timeout;
+    assert_eq!(sample.response_ns.count, timed, "nothing dropped, nothing invented");
+    let seconds = Duration::from_nanos(sample.window_ns).as_secs_f64();
+    assert!((sample.achieved_rps * seconds - sample.outcomes.ok as f64).abs() < 1e-6);
+}
+
+/// Runs a stage against a server and gives the report and the server's own counts.
+fn against<F>(behaviour: F) -> (LoadSample, Counts)
+where
+    F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
+{
+    against_with(behaviour, |stage| stage)
+}
+
+fn against_with<F>(behaviour: F, change: fn(StageLoad) -> StageLoad) -> (LoadSample, Counts)
+where
+    F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
+{
+    let behaviour = Arc::new(behaviour);
+    for _ in 0..20 {
+        let behaviour = Arc::clone(&behaviour);
+        let server = TestServer::start(move |request, peer| behaviour(request, peer));
+        let (sample, _) = run(change(stage(&[server.url("/a?b#c")])));
+        if !stood_still(&sample) {
+            return (sample, server.finish());
+        }
+    }
+    panic!("in twenty windows this machine never got every connection to send a request");
+}
+
+/// The machine was too busy to bring the stage about: such a window tests nothing.
+fn stood_still(sample: &LoadSample) -> bool {
+    let Account { started, in_flight_at_end, .. } = sample.account;
+    let ended = sample.requests + sample.outcomes.failed();
+    started < u64::from(sample.connections.asked) || ended + in_flight_at_end == 0
+}
+
+/// Every request was answered whole, and counted once by both sides.
+fn assert_all_answered(sample: &LoadSample, counts: &Counts) {
+    assert!(sample.outcomes.ok > 0, "{sample:?}");
+    assert_eq!(sample.outcomes.failed(), 0, "{:?}", sample.outcomes);
+    assert_eq!((sample.account.failed, sample.account.in_flight_at_end), (0, 0));
+    assert_eq!(sample.account.completed, counts.answered);
+}
+
+/// Every request the server read failed, and there is neither a rate nor a percentile.
+fn assert_all_failed(sample: &LoadSample, counts: &Counts) {
+    assert!(sample.account.failed > 0);
+    assert_eq!(sample.account.failed, counts.all_received());
+    assert_eq!((sample.account.completed, sample.account.in_flight_at_end), (0, 0));
+    assert_eq!((sample.achieved_rps, sample.response_ns.p50), (0.0, None));
+}

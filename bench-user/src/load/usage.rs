@@ -1,0 +1,146 @@
+//! What a worker's own thread used of the window: CPU time, time waiting for a CPU, and how
+//! late its event loop wakes.
+//!
+//! Read by that thread at the window's edges, since the thread CPU clock and
+//! `/proc/thread-self` are about the reader.
+
+use procfs::FromRead as _;
+use procfs::process::Schedstat;
+
+use super::Window;
+use super::deadline::Timeline;
+use super::recorder::Recorder;
+use crate::clock;
+
+/// Between two wakes of the loop's watch, ns.
+const TICK_NS: u64 = 10_000_000;
+
+/// From here on a worker had no time of its own left: its next request waited for the worker
+/// and not for the target.
+const LIMITING: f64 = 0.95;
+
+/// One worker's share of the window.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Usage {
+    /// On a CPU, 0..=1.
+    pub(super) cpu_ratio: f64,
+    /// Runnable without a CPU, 0..=1; `None` without `/proc/thread-self/schedstat`.
+    pub(super) runq_ratio: Option<f64>,
+}
+
+impl Usage {
+    /// The rule for "limited by the client": the worker was on a CPU, or waiting for one, for at
+    /// least 95 % of the window. More workers or more CPUs would have sent more.
+    pub(super) fn is_limiting(self) -> bool {
+        self.wanted() >= LIMITING
+    }
+
+    /// The one that wanted a CPU for the larger share.
+    pub(super) fn busier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
+        one.into_iter().chain(other).max_by(|a, b| a.wanted().total_cmp(&b.wanted()))
+    }
+
+    fn wanted(self) -> f64 {
+        self.cpu_ratio + self.runq_ratio.unwrap_or(0.0)
+    }
+}
+
+/// The calling thread's clocks at one instant.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Edge {
+    at_ns: u64,
+    cpu_ns: u64,
+    runq_ns: Option<u64>,
+}
+
+impl Edge {
+    pub(super) fn now() -> Self {
+        let runq_ns = Schedstat::from_file("/proc/thread-self/schedstat").ok().map(|s| s.run_delay);
+        Self { at_ns: clock::now_ns(), cpu_ns: clock::thread_cpu_ns(), runq_ns }
+    }
+
+    /// The share of the time from `self` to `end`, which is the window but for how late the
+    /// loop woke at its edges.
+    pub(super) fn until(self, end: Self) -> Option<Usage> {
+        let wall_ns = end.at_ns.checked_sub(self.at_ns).filter(|ns| *ns > 0)?;
+        #[expect(clippy::cast_precision_loss, reason = "ns of a stage are far below 2^53")]
+        let share = |ns: u64| (ns as f64 / wall_ns as f64).min(1.0);
+        Some(Usage {
+            cpu_ratio: share(end.cpu_ns.saturating_sub(self.cpu_ns)),
+            runq_ratio: self.runq_ns.zip(end.runq_ns).map(|(a, b)| share(b.saturating_sub(a))),
+        })
+    }
+}
+
+/// Records how late the loop wakes from a timer, every 10 ms of the window.
+///
+/// tokio's timers have a granularity of 1 ms and round up, so an idle loop shows a lag of up to
+/// about 1 ms. A stall of the loop counts once for every tick that it delayed.
+pub(super) async fn watch_lag(recorder: &Recorder, timeline: Timeline, window: Window) {
+    let mut due_ns = window.start_ns.max(clock::now_ns());
+    while due_ns < window.end_ns {
+        timeline.sleep_until(due_ns).await;
+        recorder.late(clock::now_ns().saturating_sub(due_ns));
+        due_ns += TICK_NS;
+    }
+}
+
+/// Notes the open connections at the start of each interval.
+pub(super) async fn watch_live(
+    recorder: &Recorder,
+    timeline: Timeline,
+    window: Window,
+    interval_ns: u64,
+) {
+    let mut due_ns = window.start_ns;
+    while due_ns < window.end_ns {
+        timeline.sleep_until(due_ns).await;
+        recorder.sample_live();
+        due_ns = due_ns.saturating_add(interval_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_that_runs_or_waits_all_the_time_is_the_limit() {
+        let usage = |cpu_ratio, runq_ratio| Usage { cpu_ratio, runq_ratio };
+        assert!(usage(0.96, None).is_limiting());
+        assert!(usage(0.55, Some(0.41)).is_limiting());
+        assert!(!usage(0.55, Some(0.39)).is_limiting());
+        assert!(!usage(0.90, None).is_limiting());
+    }
+
+    #[test]
+    fn the_busier_worker_is_the_one_that_wanted_a_cpu_longer() {
+        let (runs, waits) = (
+            Usage { cpu_ratio: 0.6, runq_ratio: Some(0.0) },
+            Usage { cpu_ratio: 0.3, runq_ratio: Some(0.5) },
+        );
+        assert_eq!(Usage::busier(Some(runs), Some(waits)), Some(waits));
+        assert_eq!(Usage::busier(Some(runs), None), Some(runs));
+        assert_eq!(Usage::busier(None, None), None);
+    }
+
+    #[test]
+    fn shares_are_of_the_time_between_the_two_readings() {
+        let start = Edge { at_ns: 1_000, cpu_ns: 10, runq_ns: Some(5) };
+        let end = Edge { at_ns: 2_000, cpu_ns: 510, runq_ns: Some(255) };
+        let expect = Usage { cpu_ratio: 0.5, runq_ratio: Some(0.25) };
+        assert_eq!(start.until(end), Some(expect));
+        assert_eq!(end.until(end), None);
+        assert_eq!(Edge { runq_ns: None, ..start }.until(end).unwrap().runq_ratio, None);
+    }
+
+    #[test]
+    fn a_thread_that_computes_is_seen_to_use_its_cpu() {
+        let start = Edge::now();
+        while clock::thread_cpu_ns() - start.cpu_ns < 1_000_000 {
+            std::hint::spin_loop();
+        }
+        let usage = start.until(Edge::now()).unwrap();
+        assert!(usage.cpu_ratio > 0.0 && usage.cpu_ratio <= 1.0, "{usage:?}");
+    }
+}

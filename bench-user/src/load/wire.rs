@@ -1,0 +1,129 @@
+//! A socket that remembers what it did, so that a failure can be told from a keep-alive close.
+//!
+//! hyper does not say whether a request left, or whether a byte of its answer came back; the
+//! retry rule and the byte counts need both.
+
+use std::cell::Cell;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// What happened on a connection since its current request began.
+#[derive(Debug, Default)]
+pub(super) struct WireState {
+    read: Cell<u64>,
+    written: Cell<u64>,
+    at_eof: Cell<bool>,
+    failed: Cell<bool>,
+}
+
+impl WireState {
+    /// Bytes count from zero again; an end of the connection stays known.
+    pub(super) fn begin(&self) {
+        self.read.set(0);
+        self.written.set(0);
+    }
+
+    /// Bytes that came.
+    pub(super) fn read(&self) -> u64 {
+        self.read.get()
+    }
+
+    /// Bytes that the kernel took.
+    pub(super) fn written(&self) -> u64 {
+        self.written.get()
+    }
+
+    /// The server has ended its side.
+    pub(super) fn is_at_eof(&self) -> bool {
+        self.at_eof.get()
+    }
+
+    /// A read or write failed: the connection was reset.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed.get()
+    }
+
+    fn note<T>(&self, result: &io::Result<T>) {
+        if result.is_err() {
+            self.failed.set(true);
+        }
+    }
+
+    fn wrote(&self, result: &io::Result<usize>) {
+        self.note(result);
+        if let Ok(n) = result {
+            self.written.set(self.written.get() + *n as u64);
+        }
+    }
+}
+
+/// The socket itself.
+#[derive(Debug)]
+pub(super) struct Wire {
+    stream: TcpStream,
+    state: Rc<WireState>,
+}
+
+impl Wire {
+    pub(super) fn new(stream: TcpStream, state: Rc<WireState>) -> Self {
+        Self { stream, state }
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let had_room = buffer.remaining() > 0;
+        let result = ready!(Pin::new(&mut self.stream).poll_read(cx, buffer));
+        self.state.note(&result);
+        let n = buffer.filled().len() - before;
+        self.state.read.set(self.state.read.get() + n as u64);
+        if result.is_ok() && n == 0 && had_room {
+            self.state.at_eof.set(true);
+        }
+        Poll::Ready(result)
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let result = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes));
+        self.state.wrote(&result);
+        Poll::Ready(result)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let result = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, parts));
+        self.state.wrote(&result);
+        Poll::Ready(result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
