@@ -2,6 +2,32 @@
 //!
 //! Knows a target's cgroup and pids and nothing of requests.
 
+mod bpf;
+mod cgroup;
+mod ledger;
+mod net;
+mod perf;
+mod reading;
 mod sample;
+mod set;
+pub mod threads;
 
+pub use bpf::LoadError;
+pub use cgroup::{CgroupObserver, CgroupReading};
+pub use net::NetObserver;
+pub use perf::{PerfObserver, PerfReading};
+pub use reading::Look;
 pub use sample::{CgroupUse, Count, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread};
+pub use set::{ObserverSet, Options};
+
+/// Loads and attaches the probes for a moment, to the whole machine, and says how syscalls would
+/// be counted here.
+///
+/// # Errors
+/// Why they cannot be had, with the remedy.
+pub fn try_probes() -> Result<String, String> {
+    let trees = crate::host::CgroupTrees::discover().map_err(|e| e.to_string())?;
+    let root = trees.v2.ok_or("no cgroup v2 tree is mounted")?;
+    let probes = bpf::BpfObserver::attach(&root, false).map_err(|e| e.to_string())?;
+    Ok(format!("they load and attach; syscalls are counted by a {}", probes.hook_name()))
+}

@@ -32,6 +32,23 @@ pub struct Sample {
     pub observer_cost: ObserverCost,
 }
 
+impl Sample {
+    /// A window in which nothing was measured, for this reason.
+    #[must_use]
+    pub fn empty(why: &str) -> Self {
+        Self {
+            window_ns: 0,
+            syscalls: Measured::unavailable(why),
+            sched: Measured::unavailable(why),
+            threads: Measured::unavailable(why),
+            perf: BTreeMap::new(),
+            cgroup: CgroupUse::unavailable(why),
+            net: Measured::unavailable(why),
+            observer_cost: ObserverCost::default(),
+        }
+    }
+}
+
 /// A counted thing with its rates.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Count {
@@ -171,6 +188,30 @@ pub struct CgroupUse {
     pub psi: BTreeMap<String, Measured<u64>>,
 }
 
+impl CgroupUse {
+    /// Nothing of it, for this reason.
+    #[must_use]
+    pub fn unavailable(why: &str) -> Self {
+        Self {
+            cpu_ratio: Measured::unavailable(why),
+            user_ns: Measured::unavailable(why),
+            system_ns: Measured::unavailable(why),
+            cpu_limit: Measured::unavailable(why),
+            cpus_allowed: Measured::unavailable(why),
+            nr_periods: Measured::unavailable(why),
+            nr_throttled: Measured::unavailable(why),
+            throttled_ns: Measured::unavailable(why),
+            memory_peak_bytes: Measured::unavailable(why),
+            memory_current_bytes: Measured::unavailable(why),
+            memory_limit_bytes: Measured::unavailable(why),
+            oom_kills: Measured::unavailable(why),
+            pids_peak: Measured::unavailable(why),
+            pids_current: Measured::unavailable(why),
+            psi: BTreeMap::new(),
+        }
+    }
+}
+
 /// TCP counters of the target's network namespace (not of the cgroup alone).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Net {
@@ -185,12 +226,12 @@ pub struct Net {
 /// What observing cost and what it lost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ObserverCost {
-    /// Run time of the probes, ns; measured only in a calibration stage, because measuring it
-    /// costs every BPF program of the machine time.
+    /// Run time of the probes in the warm-up before this window, ns, on all threads of the
+    /// machine; `null` unless a calibration was held, because it costs every BPF program time.
     pub bpf_ns: Option<u64>,
-    /// Runs of the probes; as `bpf_ns`.
+    /// Runs of the probes in that warm-up.
     pub bpf_runs: Option<u64>,
-    /// CPU time of this tool besides the generator's workers, ns.
+    /// CPU time of the thread that reads the instruments, ns.
     pub user_cpu_ns: u64,
     /// How long the two readings took together, ns: the skew between the first and the last
     /// source read.

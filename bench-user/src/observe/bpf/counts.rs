@@ -1,0 +1,228 @@
+//! What the maps hold, summed over CPUs, and the difference of two readings.
+
+use std::collections::BTreeMap;
+
+use bench_ebpf::abi::{SchedCounts, SyscallCounts};
+use bench_ebpf::hist::{self, BUCKETS};
+use hdrhistogram::Histogram;
+use syscalls::Sysno;
+
+use crate::distribution::Distribution;
+use crate::observe::sample::{Count, Syscalls};
+
+/// Syscalls since the probes were attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SyscallReading {
+    by_number: Vec<u64>,
+    compat: u64,
+    unknown: u64,
+    missed: u64,
+    filter_failed: u64,
+    hook: &'static str,
+}
+
+impl SyscallReading {
+    pub(super) fn sum<'a>(
+        cpus: impl Iterator<Item = &'a SyscallCounts>,
+        missed: u64,
+        hook: &'static str,
+    ) -> Self {
+        let mut sum = Self {
+            by_number: vec![0; bench_ebpf::abi::SYSCALL_SLOTS],
+            compat: 0,
+            unknown: 0,
+            missed,
+            filter_failed: 0,
+            hook,
+        };
+        for cpu in cpus {
+            add(&mut sum.by_number, &cpu.by_number);
+            sum.compat += cpu.compat;
+            sum.unknown += cpu.unknown;
+            sum.filter_failed += cpu.filter_failed;
+        }
+        sum
+    }
+
+    /// All of them.
+    #[must_use]
+    pub(crate) fn total(&self) -> u64 {
+        self.by_number.iter().sum::<u64>() + self.compat + self.unknown
+    }
+
+    /// The block of the record for the time between two readings.
+    #[must_use]
+    pub(crate) fn since(&self, earlier: &Self, window_ns: u64) -> Syscalls {
+        let mut by_name = BTreeMap::new();
+        let mut enter = |name: String, count: u64| {
+            if count > 0 {
+                by_name.insert(name, Count::over(count, window_ns));
+            }
+        };
+        for (number, (now, then)) in self.by_number.iter().zip(&earlier.by_number).enumerate() {
+            enter(name(number), now - then);
+        }
+        enter("compat32".into(), self.compat - earlier.compat);
+        enter("unknown".into(), self.unknown - earlier.unknown);
+        let total = Count::over(self.total() - earlier.total(), window_ns);
+        Syscalls {
+            total: total.count,
+            per_sec: total.per_sec,
+            per_request: None,
+            by_name,
+            missed: self.missed - earlier.missed + self.filter_failed - earlier.filter_failed,
+            hook: self.hook.to_owned(),
+        }
+    }
+}
+
+/// Switches and waits since the probes were attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SchedReading {
+    waits: Vec<u64>,
+    /// Switches seen.
+    pub(crate) switches: u64,
+    /// Failures by cause.
+    pub(crate) lost: BTreeMap<&'static str, u64>,
+}
+
+impl SchedReading {
+    pub(super) fn sum<'a>(cpus: impl Iterator<Item = &'a SchedCounts>, missed: u64) -> Self {
+        let mut sum = Self { waits: vec![0; BUCKETS], switches: 0, lost: BTreeMap::new() };
+        sum.lost.insert("sched_missed", missed);
+        for cpu in cpus {
+            add(&mut sum.waits, &cpu.waits);
+            sum.switches += cpu.switches;
+            for (cause, n) in [
+                ("sched_first_sights", cpu.first_sights),
+                ("sched_merged_stints", cpu.merged),
+                ("sched_reset", cpu.reset),
+                ("sched_threads_full", cpu.threads_full),
+                ("sched_filter_failed", cpu.filter_failed),
+            ] {
+                *sum.lost.entry(cause).or_default() += n;
+            }
+        }
+        sum
+    }
+
+    /// Waits that were entered between two readings, each at the middle of its bucket, so at
+    /// most 1/32 from its true length.
+    #[must_use]
+    pub(crate) fn waits_since(&self, earlier: &Self) -> Distribution {
+        let mut histogram = Histogram::<u64>::new(3).expect("three digits are always allowed");
+        for (index, (now, then)) in self.waits.iter().zip(&earlier.waits).enumerate() {
+            if now == then {
+                // Even none of a value would move the histogram's smallest and largest.
+                continue;
+            }
+            let (low, high) = hist::bounds(index);
+            // A wait beyond an hour cannot be told from a mistake, and would stretch the
+            // histogram's memory; it is entered as an hour.
+            let middle = (low + (high - low) / 2).min(3_600_000_000_000);
+            histogram
+                .record_n(middle, now - then)
+                .expect("a histogram that resizes itself takes every value");
+        }
+        Distribution::from_histogram(&histogram, None)
+    }
+
+    /// Failures between two readings, by cause; causes without one are left out.
+    #[must_use]
+    pub(crate) fn lost_since(&self, earlier: &Self) -> BTreeMap<String, u64> {
+        self.lost
+            .iter()
+            .map(|(cause, n)| {
+                ((*cause).to_owned(), n - earlier.lost.get(cause).copied().unwrap_or(0))
+            })
+            .filter(|(_, n)| *n > 0)
+            .collect()
+    }
+}
+
+/// The value of a line `name:<tab>value` of an fdinfo text.
+pub(super) fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .and_then(|value| value.trim().parse().ok())
+}
+
+fn add(sum: &mut [u64], part: &[u64]) {
+    for (sum, part) in sum.iter_mut().zip(part) {
+        *sum += part;
+    }
+}
+
+fn name(number: usize) -> String {
+    Sysno::new(number).map_or_else(|| format!("syscall_{number}"), |s| s.name().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn syscalls(fill: impl Fn(&mut SyscallCounts)) -> SyscallCounts {
+        let mut counts = SyscallCounts {
+            by_number: [0; bench_ebpf::abi::SYSCALL_SLOTS],
+            compat: 0,
+            unknown: 0,
+            filter_failed: 0,
+        };
+        fill(&mut counts);
+        counts
+    }
+
+    #[test]
+    fn cpus_are_summed_and_readings_subtracted_by_name() {
+        let zero = SyscallReading::sum([syscalls(|_| {})].iter(), 5, "tracepoint");
+        let cpus = [
+            syscalls(|c| c.by_number[Sysno::getppid as usize] = 3),
+            syscalls(|c| {
+                c.by_number[Sysno::getppid as usize] = 4;
+                c.by_number[511] = 1;
+                c.compat = 2;
+            }),
+        ];
+        let block = SyscallReading::sum(cpus.iter(), 7, "tracepoint").since(&zero, 500_000_000);
+        assert_eq!((block.total, block.per_sec, block.missed), (10, 20.0, 2));
+        assert_eq!(block.by_name["getppid"].count, 7);
+        assert_eq!((block.by_name["compat32"].count, block.by_name["syscall_511"].count), (2, 1));
+        assert_eq!(block.by_name.len(), 3, "what was not called has no row");
+    }
+
+    #[test]
+    fn a_wait_is_entered_within_a_thirty_second_part() {
+        let mut counts = SchedCounts {
+            waits: [0; BUCKETS],
+            wait_ns: 0,
+            switches: 0,
+            first_sights: 0,
+            merged: 0,
+            reset: 0,
+            threads_full: 0,
+            filter_failed: 0,
+        };
+        let zero = SchedReading::sum([counts].iter(), 0);
+        counts.waits[hist::bucket(123_456)] = 1000;
+        counts.threads_full = 2;
+        let now = SchedReading::sum([counts].iter(), 1);
+        let waits = now.waits_since(&zero);
+        assert_eq!(waits.count, 1000);
+        let bucket = hist::bounds(hist::bucket(123_456));
+        for edge in [waits.min.unwrap(), waits.max.unwrap()] {
+            assert!((bucket.0 - 64..=bucket.1 + 64).contains(&edge), "empty buckets count: {edge}");
+        }
+        let p50 = waits.p50.unwrap();
+        assert!(p50.abs_diff(123_456) * 32 <= 123_456 + 32 * 128, "{p50}");
+        assert_eq!(
+            now.lost_since(&zero),
+            BTreeMap::from([("sched_missed".into(), 1), ("sched_threads_full".into(), 2)])
+        );
+    }
+
+    #[test]
+    fn fdinfo_fields_are_found_by_their_whole_name() {
+        let text = "pos:\t0\nrun_cnt:\t12\nrecursion_misses:\t34\n";
+        assert_eq!((field(text, "recursion_misses"), field(text, "run")), (Some(34), None));
+    }
+}

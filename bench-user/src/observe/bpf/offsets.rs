@@ -1,0 +1,119 @@
+//! Where the running kernel keeps the books inside `task_struct`.
+//!
+//! The layout differs from kernel to kernel and rustc emits no relocations, so the offsets are
+//! looked up in the kernel's own type information and become constants of the programs.
+
+use btf_rs::{Btf, Type};
+
+/// Byte offsets from the start of `task_struct`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Offsets {
+    /// `thread_info.status`; `None` where the architecture or the kernel has none.
+    pub(super) compat_status: Option<u32>,
+    /// `__state`, or `state` before 5.14 (and some kernels carry the new name back).
+    pub(super) state: u32,
+    pub(super) start_boottime: u32,
+    pub(super) run_delay: u32,
+    pub(super) pcount: u32,
+    pub(super) sum_exec: u32,
+    pub(super) nvcsw: u32,
+    pub(super) nivcsw: u32,
+}
+
+/// The kernel's types do not have what the probes need.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum OffsetError {
+    #[error("the kernel's type information cannot be read: {0}")]
+    Btf(#[from] btf_rs::Error),
+    #[error("this kernel's task_struct has no {0}; run-queue latency needs CONFIG_SCHED_INFO")]
+    Missing(&'static str),
+}
+
+impl Offsets {
+    /// Looks the members up.
+    ///
+    /// # Errors
+    /// When the type information is broken or lacks a member.
+    pub(super) fn look_up(btf: &Btf) -> Result<Self, OffsetError> {
+        let member = |path: &'static str| {
+            offset(btf, "task_struct", path)?.ok_or(OffsetError::Missing(path))
+        };
+        let compat_status = if cfg!(target_arch = "x86_64") {
+            offset(btf, "task_struct", "thread_info.status")?
+        } else {
+            None
+        };
+        let state = match offset(btf, "task_struct", "__state")? {
+            Some(offset) => offset,
+            None => member("state")?,
+        };
+        Ok(Self {
+            compat_status,
+            state,
+            start_boottime: member("start_boottime")?,
+            run_delay: member("sched_info.run_delay")?,
+            pcount: member("sched_info.pcount")?,
+            sum_exec: member("se.sum_exec_runtime")?,
+            nvcsw: member("nvcsw")?,
+            nivcsw: member("nivcsw")?,
+        })
+    }
+}
+
+/// Byte offset of a dotted member path in a named struct; `None` where there is no such member.
+fn offset(btf: &Btf, name: &str, path: &str) -> Result<Option<u32>, OffsetError> {
+    for candidate in btf.resolve_types_by_name(name)? {
+        if let Type::Struct(structure) = candidate {
+            return Ok(walk(btf, &structure, path)?.map(|bits| bits / 8));
+        }
+    }
+    Ok(None)
+}
+
+fn walk(btf: &Btf, structure: &btf_rs::Struct, path: &str) -> Result<Option<u32>, OffsetError> {
+    let (head, rest) = path.split_once('.').map_or((path, None), |(h, r)| (h, Some(r)));
+    for member in &structure.members {
+        let name = btf.resolve_name(member)?;
+        // A member without a name is an anonymous struct or union: its members count as ours.
+        let wanted = if name == head { rest } else { Some(path) };
+        if name != head && !name.is_empty() {
+            continue;
+        }
+        let Some(wanted) = wanted else {
+            return Ok(Some(member.bit_offset()));
+        };
+        if let Some(Type::Struct(inner) | Type::Union(inner)) = resolve(btf, member)?
+            && let Some(bits) = walk(btf, &inner, wanted)?
+        {
+            return Ok(Some(member.bit_offset() + bits));
+        }
+    }
+    Ok(None)
+}
+
+/// The type of a member, through typedefs and qualifiers.
+fn resolve(btf: &Btf, member: &btf_rs::Member) -> Result<Option<Type>, OffsetError> {
+    let mut found = btf.resolve_chained_type(member)?;
+    while let Type::Typedef(_) | Type::Const(_) | Type::Volatile(_) | Type::TypeTag(_) = found {
+        let Some(inner) = found.as_btf_type() else { return Ok(None) };
+        if inner.get_type_id().is_none() {
+            return Ok(None);
+        }
+        found = btf.resolve_chained_type(inner)?;
+    }
+    Ok(Some(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_running_kernel_has_every_member_and_an_unknown_one_is_named() {
+        let Ok(btf) = Btf::from_file("/sys/kernel/btf/vmlinux") else { return };
+        let found = Offsets::look_up(&btf).unwrap();
+        assert_eq!(found.nivcsw, found.nvcsw + 8, "the two counters stand side by side");
+        assert_eq!(found.run_delay, found.pcount + 8, "as in struct sched_info");
+        assert_eq!(offset(&btf, "task_struct", "no_such_member").unwrap(), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! Cumulative figures of all instruments at one instant, and their differences.
+
+use std::collections::BTreeMap;
+
+use bench_ebpf::abi::Books;
+
+use super::bpf::{SchedReading, SyscallReading};
+use super::cgroup::CgroupReading;
+use super::ledger::minus;
+use super::perf::PerfReading;
+use super::sample::{Count, Net, PerfCount, Sched, Syscalls};
+use crate::measured::Measured;
+
+/// Failures that leave switches or waits out of the count.
+const SPOILS_SCHED: [&str; 4] =
+    ["sched_missed", "sched_threads_full", "sched_filter_failed", "sched_reset"];
+
+/// Cumulative figures of every instrument at one instant.
+pub(super) struct Reading {
+    pub(super) at_ns: u64,
+    pub(super) took_ns: u64,
+    pub(super) own_cpu_ns: u64,
+    pub(super) syscalls: Measured<SyscallReading>,
+    pub(super) sched: Measured<SchedReading>,
+    pub(super) perf: PerfReading,
+    pub(super) cgroup: CgroupReading,
+    pub(super) net: Measured<Net>,
+    pub(super) books: Measured<Books>,
+}
+
+/// A cheap look inside a window: what was added since the look before (or the window's begin).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Look {
+    /// When, ns of `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// Time since the look before, ns.
+    pub interval_ns: u64,
+    /// Syscalls.
+    pub syscalls: Option<u64>,
+    /// Context switches.
+    pub switches: Option<u64>,
+    /// CPUs used.
+    pub cpu_ratio: Option<f64>,
+    /// Busiest thread's share on a CPU.
+    pub busiest_thread_ratio: Option<f64>,
+    /// Memory in use, bytes.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads.
+    pub pids: Option<u64>,
+    /// Held back by the quota, ns.
+    pub throttled_ns: Option<u64>,
+}
+
+impl Reading {
+    pub(super) fn syscalls_since(&self, then: &Self) -> Option<u64> {
+        Some(self.syscalls.value()?.total() - then.syscalls.value()?.total())
+    }
+
+    pub(super) fn switches_since(&self, then: &Self) -> Option<u64> {
+        Some(self.sched.value()?.switches - then.sched.value()?.switches)
+    }
+
+    pub(super) fn syscall_block_since(&self, then: &Self, window_ns: u64) -> Measured<Syscalls> {
+        let block = || {
+            Ok::<_, &str>(self.syscalls.as_result()?.since(then.syscalls.as_result()?, window_ns))
+        };
+        block().into()
+    }
+
+    /// Totals from the kernel's books, waits from the probe.
+    pub(super) fn sched_since(
+        &self,
+        then: &Self,
+        perf: &BTreeMap<String, Measured<PerfCount>>,
+        window_ns: u64,
+    ) -> Measured<Sched> {
+        let block = || {
+            let (probe, probe_then) = (self.sched.as_result()?, then.sched.as_result()?);
+            let books = minus(*self.books.as_result()?, *then.books.as_result()?);
+            let total = Count::over(books.nvcsw + books.nivcsw, window_ns);
+            let lost = probe.lost_since(probe_then);
+            Ok::<_, &str>(Sched {
+                switches_voluntary: books.nvcsw,
+                switches_involuntary: books.nivcsw,
+                per_sec: total.per_sec,
+                per_request: None,
+                migrations: match perf.get("cpu-migrations") {
+                    Some(count) => count.clone().map(|count| count.value),
+                    None => Measured::unavailable("no perf counter of it was opened"),
+                },
+                runqlat_ns: probe.waits_since(probe_then),
+                runqlat_sum_ns: books.run_delay,
+                oncpu_ns: books.sum_exec,
+                switches_seen: probe.switches - probe_then.switches,
+                missed: SPOILS_SCHED.iter().filter_map(|cause| lost.get(*cause)).sum(),
+            })
+        };
+        block().into()
+    }
+
+    pub(super) fn lost_since(&self, then: &Self) -> BTreeMap<String, u64> {
+        match (&self.sched, &then.sched) {
+            (Measured::Value(now), Measured::Value(then)) => now.lost_since(then),
+            _ => BTreeMap::new(),
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! All instruments on one target, read together at the edges of a window.
+//!
+//! Starting never fails: an instrument that cannot be had is named with its reason in every
+//! sample. At an edge the fast counters are read first and the threads last; the time between
+//! is in the sample as `read_ns`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use bench_ebpf::abi::Books;
+
+use super::bpf::{BpfObserver, Calibration, ProgramCost};
+use super::cgroup::CgroupObserver;
+use super::ledger::Ledger;
+use super::net::NetObserver;
+use super::perf::PerfObserver;
+use super::reading::{Look, Reading};
+use super::sample::{Net, ObserverCost, Sample};
+use super::threads;
+use crate::clock;
+use crate::measured::Measured;
+use crate::target::TargetHandle;
+
+/// Reading every thread may take this long inside a window before the looks leave it out.
+const LOOK_BUDGET_NS: u64 = 5_000_000;
+
+/// What to attach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// The probes; without them (a control stage) the other instruments still read.
+    pub probes: bool,
+    /// Log output of the probes.
+    pub probe_log: bool,
+}
+
+/// All instruments on one target.
+pub struct ObserverSet {
+    directory: Measured<PathBuf>,
+    bpf: Measured<BpfObserver>,
+    perf: PerfObserver,
+    cgroup: CgroupObserver,
+    net: NetObserver,
+    ledger: Ledger,
+    begin: Option<Reading>,
+    look: Option<Reading>,
+    oncpu_at_look: HashMap<(u32, u64), u64>,
+    threads_ns: u64,
+    pids_peak: Option<u64>,
+    is_calibrated: bool,
+    calibration: Option<Calibration>,
+    probe_cost: Option<ProgramCost>,
+}
+
+impl ObserverSet {
+    /// Attaches what can be had to a target.
+    #[must_use]
+    pub fn attach(target: &TargetHandle, options: Options) -> Self {
+        let directory = target.cgroup.clone();
+        let since = clock::boottime_ns();
+        let bpf = match (&directory, options.probes) {
+            (_, false) => Measured::unavailable("a control stage: the probes are detached"),
+            (Measured::Unavailable { unavailable }, true) => Measured::unavailable(unavailable),
+            (Measured::Value(dir), true) => BpfObserver::attach(dir, options.probe_log).into(),
+        };
+        let perf = match &directory {
+            Measured::Value(dir) => {
+                let owner = target.controllers.get("perf_event");
+                PerfObserver::open(owner.map_or(dir.as_path(), |c| &c.path))
+            }
+            Measured::Unavailable { unavailable } => PerfObserver::none(unavailable),
+        };
+        let v2 = directory.value().map(PathBuf::as_path);
+        let cgroup = CgroupObserver::new(&target.controllers, v2).with_main_pid(target.main_pid);
+        let net = NetObserver::new(target.main_pid);
+        let mut set = Self {
+            directory,
+            bpf,
+            perf,
+            cgroup,
+            net,
+            ledger: Ledger::new(since),
+            begin: None,
+            look: None,
+            oncpu_at_look: HashMap::new(),
+            threads_ns: 0,
+            pids_peak: None,
+            is_calibrated: false,
+            calibration: None,
+            probe_cost: None,
+        };
+        // Threads alive now get their baseline now.
+        let _known = set.read_threads();
+        set
+    }
+
+    /// Why there are no probes, if there are none.
+    #[must_use]
+    pub fn probes_missing(&self) -> Option<&str> {
+        self.bpf.why()
+    }
+
+    /// Measures the run time of the probes until [`Self::end_calibration`]: once in the life of
+    /// a set, because while it lasts every BPF program of the machine pays for it.
+    pub fn begin_calibration(&mut self) {
+        if let (Measured::Value(bpf), false) = (&self.bpf, self.is_calibrated) {
+            self.is_calibrated = true;
+            self.calibration = bpf.begin_calibration();
+        }
+    }
+
+    /// Ends the calibration; its figures are in the next sample.
+    pub fn end_calibration(&mut self) {
+        if let (Measured::Value(bpf), Some(calibration)) = (&self.bpf, self.calibration.take()) {
+            self.probe_cost = bpf.end_calibration(&calibration);
+        }
+    }
+
+    /// A window begins.
+    pub fn begin(&mut self) {
+        let reading = self.read(true);
+        self.ledger.begin_window();
+        self.oncpu_at_look = self.ledger.oncpu_now();
+        self.pids_peak = None;
+        self.begin = Some(reading);
+        self.look = None;
+    }
+
+    /// A look inside the window.
+    pub fn look(&mut self) -> Look {
+        let with_threads = self.threads_ns <= LOOK_BUDGET_NS;
+        let now = self.read(with_threads);
+        let Some(then) = self.look.as_ref().or(self.begin.as_ref()) else {
+            return Look::default();
+        };
+        let interval_ns = now.at_ns - then.at_ns;
+        let added = now.cgroup.since(&then.cgroup, interval_ns);
+        let mut look = Look {
+            at_ns: now.at_ns,
+            interval_ns,
+            syscalls: now.syscalls_since(then),
+            switches: now.switches_since(then),
+            cpu_ratio: added.cpu_ratio.value().copied(),
+            busiest_thread_ratio: None,
+            memory_bytes: added.memory_current_bytes.value().copied(),
+            pids: added.pids_current.value().copied(),
+            throttled_ns: added.throttled_ns.value().copied(),
+        };
+        if with_threads && now.books.value().is_some() {
+            look.busiest_thread_ratio = self.busiest(interval_ns);
+        }
+        self.pids_peak = self.pids_peak.max(look.pids);
+        self.look = Some(now);
+        look
+    }
+
+    /// The window ends; `None` when none had begun.
+    pub fn end(&mut self) -> Option<Sample> {
+        let now = self.read(true);
+        let begin = self.begin.take()?;
+        self.look = None;
+        if let Measured::Value(bpf) = &mut self.bpf {
+            bpf.flush_log();
+        }
+        let window_ns = now.at_ns - begin.at_ns;
+        let mut cgroup = now.cgroup.since(&begin.cgroup, window_ns);
+        let pids_now = cgroup.pids_current.value().copied();
+        if cgroup.pids_peak.value().is_none()
+            && let Some(most) = self.pids_peak.max(pids_now)
+        {
+            cgroup.pids_peak = Measured::Value(most);
+        }
+        let perf = now.perf.since(&begin.perf);
+        let calibrated = self.probe_cost.take();
+        let cost = ObserverCost {
+            bpf_ns: calibrated.map(|cost| cost.run_ns),
+            bpf_runs: calibrated.map(|cost| cost.runs),
+            user_cpu_ns: now.own_cpu_ns - begin.own_cpu_ns,
+            read_ns: now.took_ns + begin.took_ns,
+            lost: self.lost(&now, &begin),
+        };
+        Some(Sample {
+            window_ns,
+            syscalls: now.syscall_block_since(&begin, window_ns),
+            sched: now.sched_since(&begin, &perf, window_ns),
+            threads: now.books.map(|_| self.ledger.threads(window_ns)),
+            perf,
+            cgroup,
+            net: Net::between(&begin.net, &now.net),
+            observer_cost: cost,
+        })
+    }
+
+    fn read(&mut self, with_threads: bool) -> Reading {
+        let at_ns = clock::now_ns();
+        let own_cpu_ns = clock::thread_cpu_ns();
+        let from_probes = |bpf: &Measured<BpfObserver>| match bpf {
+            Measured::Value(bpf) => (bpf.syscalls().into(), bpf.sched().into()),
+            Measured::Unavailable { unavailable } => {
+                (Measured::unavailable(unavailable), Measured::unavailable(unavailable))
+            }
+        };
+        let (syscalls, sched) = from_probes(&self.bpf);
+        let perf = self.perf.read();
+        let cgroup = self.cgroup.read();
+        let books = if with_threads {
+            self.read_threads()
+        } else {
+            Measured::unavailable("left out of this look: there are too many threads")
+        };
+        let net = self.net.read();
+        let took_ns = clock::now_ns() - at_ns;
+        Reading { at_ns, took_ns, own_cpu_ns, syscalls, sched, perf, cgroup, net, books }
+    }
+
+    /// procfs first, then the probe's hash: see the ledger.
+    fn read_threads(&mut self) -> Measured<Books> {
+        let began = clock::now_ns();
+        let directory = match &self.directory {
+            Measured::Value(directory) => directory,
+            Measured::Unavailable { unavailable } => {
+                return Measured::unavailable(unavailable.as_str());
+            }
+        };
+        let books = self.joined(&directory.clone());
+        self.threads_ns = clock::now_ns() - began;
+        books.into()
+    }
+
+    fn joined(&mut self, directory: &Path) -> Result<Books, String> {
+        let shown = threads::read_cgroup(directory).map_err(|e| e.to_string())?;
+        if let Measured::Value(bpf) = &mut self.bpf {
+            let probed = bpf.threads()?;
+            let ended = self.ledger.update(&shown, &probed);
+            bpf.forget(&ended)?;
+        } else {
+            self.ledger.update(&shown, &[]);
+        }
+        Ok(self.ledger.total())
+    }
+
+    fn busiest(&mut self, interval_ns: u64) -> Option<f64> {
+        let now = self.ledger.oncpu_now();
+        let most = now
+            .iter()
+            .map(|(id, ns)| ns - self.oncpu_at_look.get(id).copied().unwrap_or(*ns).min(*ns))
+            .max();
+        self.oncpu_at_look = now;
+        #[expect(clippy::cast_precision_loss, reason = "an interval is far below 2^53 ns")]
+        (interval_ns > 0).then(|| most.map(|ns| ns as f64 / interval_ns as f64))?
+    }
+
+    fn lost(&self, now: &Reading, begin: &Reading) -> BTreeMap<String, u64> {
+        let mut lost = now.lost_since(begin);
+        if self.ledger.vanished > 0 && self.bpf.value().is_some() {
+            lost.insert("threads_vanished".into(), self.ledger.vanished);
+        }
+        lost
+    }
+}
