@@ -1,11 +1,33 @@
 //! Runs stages and takes both readings at the same boundary: the only module that knows both
 //! `load` and `observe`.
+//!
+//! What is finished goes to a [`Sink`] at once, so that nothing is lost when a later stage
+//! fails. The ladder writes no file and judges nothing but its stop rules.
 
+mod climb;
+mod interrupt;
+mod join;
+mod schedule;
+mod stage;
+mod stop;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Result;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
-use crate::load::LoadSample;
+pub use interrupt::Interrupt;
+pub use schedule::Climb;
+
+use crate::cpu_list;
+use crate::host::topology;
+use crate::load::{self, LoadSample};
 use crate::observe::Sample;
+use crate::plan::Plan;
+use crate::target::{Exit, Target};
 
 /// Which stage of which climb.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +51,8 @@ pub struct StageDone {
     pub load: LoadSample,
     /// The kernel's side.
     pub kernel: Sample,
+    /// Complete responses between the two kernel readings.
+    pub requests: u64,
     /// Looks inside the window.
     pub samples: Vec<StageSample>,
     /// The stop rule that it tripped, as a sentence.
@@ -58,4 +82,133 @@ pub struct StageSample {
     pub pids: Option<u64>,
     /// Held back by the quota, ns.
     pub throttled_ns: Option<u64>,
+}
+
+/// Something that is finished or begins.
+pub enum Event<'a> {
+    /// A target runs and is ready.
+    Started {
+        /// Whose climb.
+        climb: Climb,
+        /// The target.
+        target: &'a Target,
+        /// What will be requested.
+        urls: &'a Arc<[Url]>,
+    },
+    /// A stage begins its warm-up.
+    StageBegins {
+        /// Whose climb.
+        climb: Climb,
+        /// Which stage.
+        position: Position,
+    },
+    /// The target ended by itself.
+    Died {
+        /// Whose climb.
+        climb: Climb,
+        /// How, where it can be known.
+        exit: Option<&'a Exit>,
+    },
+    /// A stage is finished, whole or cut short.
+    StageDone {
+        /// Whose climb.
+        climb: Climb,
+        /// Both sides of it.
+        done: Box<StageDone>,
+    },
+    /// A climb is over and its target is stopped.
+    Ended {
+        /// Whose climb.
+        climb: Climb,
+        /// It still answered after its last stage; `None` when the climb was cut short.
+        is_healthy: Option<bool>,
+        /// How the target ended, for one that we started.
+        exit: Option<&'a Exit>,
+    },
+    /// Something that the user should know now.
+    Warning(&'a str),
+}
+
+/// Takes what is finished, as it is finished.
+pub trait Sink {
+    /// Takes one event.
+    ///
+    /// # Errors
+    /// When it cannot be kept; the run ends.
+    fn event(&mut self, event: Event<'_>) -> Result<()>;
+}
+
+/// Where a run finds and leaves its files.
+#[derive(Debug, Clone, Copy)]
+pub struct Places<'a> {
+    /// Names the cgroups that are made.
+    pub run_id: &'a str,
+    /// Gets the output of commands.
+    pub logs: &'a Path,
+    /// Relative paths of the plan begin here.
+    pub plan_dir: &'a Path,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunEnd {
+    /// Every climb was done.
+    Done,
+    /// A signal ended it.
+    Interrupted(&'static str),
+}
+
+/// Climbs every ladder of a plan.
+///
+/// A target that ends by itself is not climbed again. A climb that fails ends the run with its
+/// error; what was finished before is with the sink.
+///
+/// # Errors
+/// Whatever keeps a target from starting, the load from running, or the sink from keeping it.
+pub fn run(
+    plan: &Plan,
+    places: Places<'_>,
+    interrupt: &Interrupt,
+    sink: &mut dyn Sink,
+) -> Result<RunEnd> {
+    let load_cpus =
+        plan.load.cpus.as_deref().map(cpu_list::parse).transpose().map_err(anyhow::Error::msg)?;
+    let placement = topology::split(plan.load.workers, load_cpus.as_deref())?;
+    let most = plan.ladder.connections.iter().max().copied().unwrap_or(0);
+    load::ensure_descriptors(most, placement.workers)?;
+    let mut expedition = climb::Expedition {
+        plan,
+        placement,
+        interrupt,
+        run_id: places.run_id,
+        logs: places.logs,
+        plan_dir: places.plan_dir,
+        urls: vec![None; plan.targets.len()],
+    };
+    let mut dead = vec![false; plan.targets.len()];
+    for climb in schedule::climbs(plan.targets.len(), plan.repeat, plan.order) {
+        if dead[climb.target] {
+            continue;
+        }
+        let mut watch = DeathWatch { sink, died: false };
+        expedition.climb(climb, &mut watch)?;
+        dead[climb.target] = watch.died;
+        if let Some(signal) = interrupt.signal() {
+            return Ok(RunEnd::Interrupted(signal));
+        }
+    }
+    Ok(RunEnd::Done)
+}
+
+/// Passes everything on and remembers whether the target died.
+struct DeathWatch<'a> {
+    sink: &'a mut dyn Sink,
+    died: bool,
+}
+
+impl Sink for DeathWatch<'_> {
+    fn event(&mut self, event: Event<'_>) -> Result<()> {
+        self.died |= matches!(event, Event::Died { .. });
+        self.sink.event(event)
+    }
 }

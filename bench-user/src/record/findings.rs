@@ -52,14 +52,15 @@ pub enum Bottleneck {
 pub struct Estimate {
     /// Median over the counted repetitions (with one: the stage's own figure).
     pub value: f64,
-    /// Lower end of the 95 % interval; `null` where the data gives none.
+    /// Lower end of the 95 % interval (with 3 or 4 repetitions: of the range that was seen);
+    /// `null` where the data gives none.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the same.
     pub high: Option<f64>,
     /// Repetitions behind it.
     pub repetitions: u32,
-    /// The interval comes from the samples inside one stage (block bootstrap) and says nothing
-    /// of the difference between runs.
+    /// With one or two repetitions the interval comes from the samples inside the stages (block
+    /// bootstrap) and says nothing of the noise between runs.
     pub within_stage: bool,
 }
 
@@ -89,7 +90,7 @@ pub struct LadderFindings {
     /// Mean achieved rate of the stages from the knee on that stay within 10 % of the peak, per
     /// second; `null` when the ladder ends before it flattens (the knee is its last stage).
     pub plateau_rps: Option<f64>,
-    /// The most frequent bottleneck from the knee on.
+    /// The most frequent bottleneck from the knee on; `unknown` where two were equally frequent.
     pub plateau_bottleneck: Option<Bottleneck>,
     /// Universal Scalability Law; `null` with fewer than four stages.
     pub usl: Option<UslFit>,
@@ -110,7 +111,7 @@ pub struct Level {
     pub connections: u32,
     /// By metric name (as in claims).
     pub metrics: BTreeMap<String, Estimate>,
-    /// The bottleneck that most repetitions showed.
+    /// The bottleneck that most repetitions showed; `unknown` where two were equally frequent.
     pub bottleneck: Bottleneck,
 }
 
@@ -140,7 +141,9 @@ pub struct PairFinding {
     pub metric: String,
     /// (of - against) / against: -0.4 is 40 % less.
     pub change: Estimate,
-    /// The interval of the change excludes zero.
+    /// The interval of the change excludes zero, comes from five repetitions or more, and every
+    /// stage is fit to carry a conclusion. Of a hundred comparisons of equal targets about five
+    /// may say so by chance.
     pub differs: bool,
 }
 
@@ -178,7 +181,8 @@ pub struct StageClaim {
     pub connections: u32,
     /// The answer here.
     pub verdict: ClaimVerdict,
-    /// The figure that was compared: the metric, or its relative change.
+    /// The figure that was compared: the metric, or its relative change; `null` for a bottleneck
+    /// and an expression, and where it was not measured.
     pub figure: Option<Estimate>,
     /// The metric of the target that the claim is about.
     pub of: Option<f64>,

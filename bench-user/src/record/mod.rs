@@ -4,6 +4,7 @@
 //! here touches the measured system.
 
 mod findings;
+mod store;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ pub use findings::{
     Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, LadderFindings, Level, PairFinding,
     StageClaim, UslFit, Verdict,
 };
+pub use store::{RunDir, StoreError, owner_from_sudo, read};
 
 use crate::host::HostInfo;
 pub use crate::ladder::StageSample;
@@ -25,6 +27,27 @@ use crate::target::{Exit, Idle, Image, TargetKind};
 
 /// The `schema` field of every record that this version writes.
 pub const SCHEMA: &str = "bench-user/run/1";
+
+/// The JSON Schema of a record, from the types that write it.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(RunRecord);
+    schema.insert("$id".into(), SCHEMA.into());
+    schema.insert("title".into(), SCHEMA.into());
+    let mut schema = serde_json::Value::from(schema);
+    // Another version of the format is another schema, so this one accepts only its own name.
+    schema["properties"]["schema"]["const"] = SCHEMA.into();
+    schema
+}
+
+/// Names a run after the time of its start (RFC 3339) and a random part, so that two runs begun
+/// in the same second get different folders: `20261130-101500-00c0ffee`.
+#[must_use]
+pub fn new_id(started_at: &str, random: u32) -> String {
+    let digits: String = started_at.chars().filter(char::is_ascii_digit).take(14).collect();
+    let (date, time) = digits.split_at(digits.len().min(8));
+    format!("{date}-{time}-{random:08x}")
+}
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -122,6 +145,9 @@ pub struct StageRecord {
     pub duration_s: f64,
     /// The client's side.
     pub load: LoadSample,
+    /// Complete responses between the two kernel readings: the denominator of `per_request`.
+    #[serde(default)]
+    pub observed_requests: u64,
     /// Syscalls of the cgroup.
     pub syscalls: Measured<Syscalls>,
     /// Scheduling of its threads.
@@ -144,7 +170,7 @@ pub struct StageRecord {
 
 impl From<StageDone> for StageRecord {
     fn from(done: StageDone) -> Self {
-        let StageDone { position, load, kernel, samples, stopped_by } = done;
+        let StageDone { position, load, kernel, requests, samples, stopped_by } = done;
         #[expect(clippy::cast_precision_loss, reason = "a window is far below 2^53 ns")]
         let duration_s = load.window_ns as f64 / 1e9;
         Self {
@@ -156,6 +182,7 @@ impl From<StageDone> for StageRecord {
             offered_rps: None,
             duration_s,
             load,
+            observed_requests: requests,
             syscalls: kernel.syscalls,
             sched: kernel.sched,
             threads: kernel.threads,

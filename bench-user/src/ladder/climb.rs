@@ -1,0 +1,163 @@
+//! One climb: a target is started or found, its ladder run from the bottom until a rule stops
+//! it, one stage repeated without the probes, the target stopped.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use url::Url;
+
+use super::stage::{self, End, Setting};
+use super::{Climb, Event, Interrupt, Position, Sink};
+use crate::cpu_list;
+use crate::host::topology::Placement;
+use crate::load;
+use crate::observe::{ObserverSet, Options};
+use crate::plan::{Plan, TargetSpec};
+use crate::target::{StartOptions, Target, TargetError};
+
+/// What all climbs of a run share.
+pub(super) struct Expedition<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) placement: Placement,
+    pub(super) interrupt: &'a Interrupt,
+    pub(super) run_id: &'a str,
+    pub(super) logs: &'a Path,
+    pub(super) plan_dir: &'a Path,
+    /// Addresses by target, resolved (or crawled) once.
+    pub(super) urls: Vec<Option<Arc<[Url]>>>,
+}
+
+impl Expedition<'_> {
+    /// Runs one climb and tells the sink of everything that is finished on the way.
+    pub(super) fn climb(&mut self, climb: Climb, sink: &mut dyn Sink) -> Result<()> {
+        let spec = self.spec(climb.target);
+        let options = StartOptions {
+            run_id: self.run_id,
+            logs_dir: self.logs,
+            plan_dir: self.plan_dir,
+            shim: None,
+            interrupted: Some(self.interrupt.flag()),
+        };
+        let mut target = match Target::start(&spec, &options) {
+            // No fault of the target; the caller asks for the signal.
+            Err(TargetError::Interrupted) => return Ok(()),
+            started => started.with_context(|| format!("target `{}`", spec.name))?,
+        };
+        let urls = self.addresses(climb.target, &spec, &target)?;
+        sink.event(Event::Started { climb, target: &target, urls: &urls })?;
+
+        let end = self.stages(climb, &mut target, urls, sink);
+        let is_healthy = matches!(end, Ok(End::Whole)).then(|| target.is_healthy());
+        let exit = target.stop();
+        sink.event(Event::Ended { climb, is_healthy, exit: exit.as_ref() })?;
+        end.map(drop)
+    }
+
+    /// The target as the plan has it; a started one gets the CPUs that the load leaves free.
+    fn spec(&self, target: usize) -> TargetSpec {
+        let mut spec = self.plan.targets[target].clone();
+        let started = spec.command.is_some() || spec.builtin.is_some();
+        if started && spec.cpuset.is_none() && !self.placement.target_cpus.is_empty() {
+            spec.cpuset = Some(cpu_list::show(&self.placement.target_cpus));
+        }
+        spec
+    }
+
+    /// The first address is the target's own; a list or a crawl is resolved at the first climb,
+    /// so every climb requests the same.
+    fn addresses(&mut self, n: usize, spec: &TargetSpec, target: &Target) -> Result<Arc<[Url]>> {
+        let base = target.handle.urls.first().context("a target has at least one address")?;
+        // A built-in server picks another port every time.
+        if spec.urls.is_none() {
+            return Ok(Arc::from([base.clone()]));
+        }
+        if let Some(urls) = &self.urls[n] {
+            return Ok(Arc::clone(urls));
+        }
+        let urls: Arc<[Url]> = load::resolve(base, spec.urls.as_ref(), self.plan_dir)
+            .with_context(|| format!("addresses of target `{}`", spec.name))?
+            .into();
+        self.urls[n] = Some(Arc::clone(&urls));
+        Ok(urls)
+    }
+
+    fn stages(
+        &self,
+        climb: Climb,
+        target: &mut Target,
+        urls: Arc<[Url]>,
+        sink: &mut dyn Sink,
+    ) -> Result<End> {
+        let setting = Setting {
+            plan: self.plan,
+            urls,
+            placement: &self.placement,
+            interrupt: self.interrupt,
+        };
+        let spec = &self.plan.observe;
+        let options = Options { probes: spec.enabled, probe_log: spec.probe_log };
+        let mut observers = ObserverSet::attach(&target.handle, options);
+        if let (true, Some(why)) = (spec.enabled, observers.probes_missing()) {
+            sink.event(Event::Warning(&format!("no probes: {why}")))?;
+        }
+        let observed = observers.probes_missing().is_none();
+        let mut last = None;
+        for (index, &connections) in (0..).zip(&self.plan.ladder.connections) {
+            let position = Position { index, repetition: climb.repetition, observed, connections };
+            if last.is_some() && !self.pause() {
+                return Ok(End::Interrupted);
+            }
+            let (end, tripped) =
+                Self::stage(&setting, climb, position, target, &mut observers, sink)?;
+            if end != End::Whole {
+                return Ok(end);
+            }
+            last = Some(position);
+            if tripped {
+                break;
+            }
+        }
+        let wants_control = spec.control && observed && climb.repetition == self.plan.discard;
+        if let (true, Some(position)) = (wants_control, last) {
+            // Before the stage, so that not even the hooks of an idle probe are there.
+            drop(observers);
+            let options = Options { probes: false, probe_log: false };
+            let mut observers = ObserverSet::attach(&target.handle, options);
+            if !self.pause() {
+                return Ok(End::Interrupted);
+            }
+            let position = Position { observed: false, ..position };
+            return Self::stage(&setting, climb, position, target, &mut observers, sink)
+                .map(|(end, _)| end);
+        }
+        Ok(End::Whole)
+    }
+
+    /// Runs a stage and hands it on at once; also tells whether it tripped a stop rule.
+    fn stage(
+        setting: &Setting<'_>,
+        climb: Climb,
+        position: Position,
+        target: &mut Target,
+        observers: &mut ObserverSet,
+        sink: &mut dyn Sink,
+    ) -> Result<(End, bool)> {
+        sink.event(Event::StageBegins { climb, position })?;
+        let (done, end) = stage::run(setting, position, target, observers)?;
+        let tripped = done.as_ref().is_some_and(|done| done.stopped_by.is_some());
+        if end == End::Died {
+            let exit = target.poll_exit();
+            sink.event(Event::Died { climb, exit: exit.as_ref() })?;
+        }
+        if let Some(done) = done {
+            sink.event(Event::StageDone { climb, done: Box::new(done) })?;
+        }
+        Ok((end, tripped))
+    }
+
+    fn pause(&self) -> bool {
+        let pause = self.plan.ladder.pause.as_ns();
+        self.interrupt.wait_until(crate::clock::now_ns() + pause)
+    }
+}

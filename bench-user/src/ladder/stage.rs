@@ -1,0 +1,156 @@
+//! One stage: warm-up, measured window, cool-down, with the kernel read at the window's edges.
+//!
+//! ```text
+//!  load    |-- warm-up --|============ window ============|-- cool-down --|
+//!  kernel                R......L......L......L......L....R
+//!                        readings, and looks every interval
+//! ```
+//!
+//! The window is fixed before the load starts; the readings happen when this thread gets a CPU
+//! after that instant. The rates of either side are over its own window, and the quotients over
+//! the responses between the two readings, so a late reading shifts nothing.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use url::Url;
+
+use super::join;
+use super::{Interrupt, Position, StageDone, stop};
+use crate::clock;
+use crate::host::topology::Placement;
+use crate::load::{Progress, RunningLoad, StageLoad, Window};
+use crate::observe::{Look, ObserverSet, Sample};
+use crate::plan::Plan;
+use crate::target::Target;
+
+/// What all stages of a climb share.
+pub(super) struct Setting<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) urls: Arc<[Url]>,
+    pub(super) placement: &'a Placement,
+    pub(super) interrupt: &'a Interrupt,
+}
+
+/// Why a stage ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Its window was whole.
+    Whole,
+    /// The target ended.
+    Died,
+    /// A signal.
+    Interrupted,
+}
+
+/// Runs one stage; `None` when a signal came before its window began.
+pub(super) fn run(
+    setting: &Setting<'_>,
+    position: Position,
+    target: &mut Target,
+    observers: &mut ObserverSet,
+) -> Result<(Option<StageDone>, End)> {
+    let ladder = &setting.plan.ladder;
+    let interval_ns = setting.plan.observe.interval.as_ns().max(10_000_000);
+    let start_ns = clock::now_ns() + ladder.warmup.as_ns();
+    let window = Window { start_ns, end_ns: start_ns + ladder.duration.as_ns() };
+    let load = RunningLoad::start(stage_load(setting, position, &window, interval_ns))?;
+
+    observers.begin_calibration();
+    if !setting.interrupt.wait_until(start_ns) {
+        load.stop();
+        drop(load.finish());
+        return Ok((None, End::Interrupted));
+    }
+    observers.end_calibration();
+    let at_begin = load.progress();
+    observers.begin();
+    let (looks, end) = inside(setting.interrupt, target, observers, &load, &window, interval_ns);
+    let at_end = load.progress();
+    let kernel = observers.end();
+    if end != End::Whole {
+        load.stop();
+    }
+    let (sample, intervals) = load.finish();
+
+    let mut kernel = kernel.unwrap_or_else(|| Sample::empty("the window had not begun"));
+    let requests = at_end.completed - at_begin.completed;
+    join::per_request(&mut kernel, requests);
+    let mut before = at_begin;
+    let samples = looks
+        .iter()
+        .map(|(look, progress)| {
+            let both = (std::mem::replace(&mut before, *progress), *progress);
+            join::sample(window.start_ns, look, both, &intervals)
+        })
+        .collect();
+    let stopped_by = match end {
+        End::Died => Some("the target ended in this stage".to_owned()),
+        End::Interrupted => Some("a signal ended the run in this stage".to_owned()),
+        End::Whole => stop::tripped(&setting.plan.stop, &sample),
+    };
+    let done = StageDone { position, load: sample, kernel, requests, samples, stopped_by };
+    Ok((Some(done), end))
+}
+
+fn stage_load(
+    setting: &Setting<'_>,
+    position: Position,
+    window: &Window,
+    interval_ns: u64,
+) -> StageLoad {
+    let spec = &setting.plan.load;
+    let headers: BTreeMap<String, String> = spec.headers.clone();
+    StageLoad {
+        urls: Arc::clone(&setting.urls),
+        connections: position.connections,
+        workers: setting.placement.workers.min(position.connections),
+        cpus: setting.placement.load_cpus.clone(),
+        timeout: spec.timeout.0,
+        headers,
+        window: Window { start_ns: window.start_ns, end_ns: window.end_ns },
+        interval_ns,
+        // Long enough for every request that is not a timeout by itself.
+        cooldown: spec.timeout.0.min(Duration::from_secs(5)),
+    }
+}
+
+/// How often the target is asked whether it lives, ns: what fails after its end is not the
+/// server's fault, so little of it may get into the stage.
+const DEATH_POLL_NS: u64 = 20_000_000;
+
+/// Looks every interval until the window ends, the target does, or a signal comes.
+fn inside(
+    interrupt: &Interrupt,
+    target: &mut Target,
+    observers: &mut ObserverSet,
+    load: &RunningLoad,
+    window: &Window,
+    interval_ns: u64,
+) -> (Vec<(Look, Progress)>, End) {
+    let mut looks = Vec::new();
+    let mut next = window.start_ns + interval_ns;
+    loop {
+        let poll = clock::now_ns() + DEATH_POLL_NS;
+        if !interrupt.wait_until(poll.min(next).min(window.end_ns)) {
+            return (looks, End::Interrupted);
+        }
+        if target.poll_exit().is_some() {
+            return (looks, End::Died);
+        }
+        let now = clock::now_ns();
+        if now >= window.end_ns {
+            return (looks, End::Whole);
+        }
+        if now >= next {
+            let progress = load.progress();
+            looks.push((observers.look(), progress));
+            // A look that came late does not make the next ones late, and none is made up for.
+            while next <= clock::now_ns() {
+                next += interval_ns;
+            }
+        }
+    }
+}
