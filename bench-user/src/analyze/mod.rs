@@ -1,1 +1,142 @@
-//! placeholder
+//! Findings: a pure function of a record. No clock, no files, no root; random numbers are
+//! seeded, so that the same record always gives the same findings.
+//!
+//! Reads `verdict` of every stage as it stands in the record; [`settle_verdicts`] is what puts
+//! it there.
+//!
+//! Every comparison of targets is at a 95 % level of its own: of a hundred metrics and stages
+//! compared between two equal targets, up to five may be marked as different.
+
+pub mod bootstrap;
+#[cfg(test)]
+pub(crate) mod builder;
+pub mod catalogue;
+pub mod estimate;
+pub mod fitness;
+pub mod levels;
+pub mod metrics;
+pub mod saturation;
+pub mod usl;
+mod verdict;
+mod warnings;
+pub mod within;
+
+pub use verdict::verdict;
+
+use std::collections::BTreeMap;
+
+use crate::plan::Order;
+use crate::record::{
+    Analysis, Bottleneck, LadderFindings, Level, PairFinding, RunRecord, StageRecord, TargetRecord,
+};
+use levels::Step;
+
+/// Findings over the whole run.
+#[must_use]
+pub fn analyze(run: &RunRecord) -> Analysis {
+    let ladders: Vec<Vec<Step>> =
+        run.targets.iter().map(|target| levels::steps(run, target)).collect();
+    let findings = run.targets.iter().zip(&ladders).map(|(target, steps)| {
+        let mut ladder = ladder(target, steps);
+        ladder.warnings = warnings::of(run, target, steps);
+        ladder
+    });
+    let mut analysis = Analysis { ladders: findings.collect(), pairs: Vec::new() };
+    if let [first, others @ ..] = run.targets.as_slice() {
+        for (other, steps) in others.iter().zip(&ladders[1..]) {
+            let names = (other.name.as_str(), first.name.as_str());
+            analysis.pairs.extend(pairs(names, steps, &ladders[0], run.plan.order));
+        }
+    }
+    analysis
+}
+
+/// Judges every stage of the run again: what is known only at its end, such as how a target
+/// ended, may change the verdict of a stage.
+pub fn settle_verdicts(run: &mut RunRecord) {
+    for target in &mut run.targets {
+        let verdicts: Vec<_> = target.stages.iter().map(|s| verdict(target, s)).collect();
+        for (stage, verdict) in target.stages.iter_mut().zip(verdicts) {
+            stage.verdict = verdict;
+        }
+    }
+}
+
+fn ladder(target: &TargetRecord, steps: &[Step]) -> LadderFindings {
+    let rates = saturation::rates(steps);
+    let peak = saturation::peak(&rates);
+    let knee = saturation::knee(&rates);
+    let points: Vec<(f64, f64)> = rates.iter().map(|r| (f64::from(r.connections), r.rps)).collect();
+    LadderFindings {
+        target: target.name.clone(),
+        levels: steps.iter().map(level).collect(),
+        peak_connections: peak.map(|i| rates[i].connections),
+        peak_rps: peak.map(|i| rates[i].rps),
+        knee_connections: knee.map(|i| rates[i].connections),
+        plateau_rps: saturation::plateau(&rates),
+        plateau_bottleneck: knee.map(|i| {
+            let from = rates[i].index;
+            most_frequent(steps.iter().filter(|s| s.index >= from).flat_map(|s| &s.stages))
+        }),
+        usl: usl::fit(&points),
+        little_violations: saturation::little_violations(steps),
+        control_ratio: levels::control_ratio(target),
+        warnings: Vec::new(),
+    }
+}
+
+fn level(step: &Step) -> Level {
+    let mut metrics = BTreeMap::new();
+    for metric in catalogue::standard() {
+        let measured = estimate::measured(&step.stages, metric.name);
+        if let Ok(estimate) = estimate::of_level(&measured, metric.name) {
+            metrics.insert(metric.name.to_owned(), estimate);
+        }
+    }
+    Level { connections: step.connections, metrics, bottleneck: most_frequent(&step.stages) }
+}
+
+/// The most frequent bottleneck; `Unknown` where two are equally frequent, because then the
+/// measurements do not say which it was.
+fn most_frequent<'a, 'r: 'a>(stages: impl IntoIterator<Item = &'a &'r StageRecord>) -> Bottleneck {
+    let mut counts = BTreeMap::new();
+    for stage in stages {
+        *counts.entry(stage.verdict.bottleneck).or_insert(0_u32) += 1;
+    }
+    let most = counts.values().copied().max().unwrap_or(0);
+    let mut first = counts.into_iter().filter(|(_, n)| *n == most).map(|(b, _)| b);
+    match (first.next(), first.next()) {
+        (Some(only), None) => only,
+        _ => Bottleneck::Unknown,
+    }
+}
+
+fn pairs(
+    (of, against): (&str, &str),
+    of_steps: &[Step],
+    against_steps: &[Step],
+    order: Order,
+) -> Vec<PairFinding> {
+    let mut found = Vec::new();
+    for step in of_steps {
+        let Some(other) = against_steps.iter().find(|s| s.index == step.index) else { continue };
+        for metric in catalogue::standard() {
+            let ours = estimate::measured(&step.stages, metric.name);
+            let theirs = estimate::measured(&other.stages, metric.name);
+            let Ok(change) = estimate::change(&ours, &theirs, metric.name, order) else { continue };
+            let fit = ours.iter().chain(&theirs).all(|s| fitness::is_fit(s, metric.name).is_ok());
+            found.push(PairFinding {
+                of: of.to_owned(),
+                against: against.to_owned(),
+                connections: step.connections,
+                metric: metric.name.to_owned(),
+                change,
+                differs: fit && estimate::differs(&change),
+            });
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! The names of metrics: the standard ones with their meaning, and every other number of a
+//! stage, to check a name before anything was measured and to suggest the nearest one.
+//!
+//! Knows names only; `metrics.rs` gives the values.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::distribution::Distribution;
+use crate::load::LoadSample;
+use crate::measured::Measured;
+use crate::observe::{CgroupUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread};
+use crate::record::{Loop, StageRecord, Verdict};
+
+/// A metric of every level in the analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// Dotted name, as in claims.
+    pub name: &'static str,
+    /// What it says, in one line, with its unit.
+    pub means: &'static str,
+}
+
+const fn m(name: &'static str, means: &'static str) -> Metric {
+    Metric { name, means }
+}
+
+const STANDARD: [Metric; 26] = [
+    m("load.achieved_rps", "complete 2xx responses per second"),
+    m("load.response_ns.mean", "mean response time, ns"),
+    m("load.response_ns.p50", "median response time, ns"),
+    m("load.response_ns.p90", "90th percentile of the response time, ns"),
+    m("load.response_ns.p99", "99th percentile of the response time, ns"),
+    m("error_ratio", "share of requests that failed, 0..=1"),
+    m("non_2xx_ratio", "share of complete responses that are not 2xx, 0..=1"),
+    m("syscalls.per_request", "syscalls per complete response"),
+    m("syscalls.per_sec", "syscalls per second"),
+    m("sched.per_request", "context switches per complete response"),
+    m("sched.per_sec", "context switches per second"),
+    m("sched.voluntary_per_request", "switches to wait for something, per complete response"),
+    m("sched.involuntary_per_request", "switches of a thread that could go on, per response"),
+    m("sched.runqlat_ns.p50", "median wait for a CPU, ns"),
+    m("sched.runqlat_ns.p99", "99th percentile of the wait for a CPU, ns"),
+    m("threads.busiest.oncpu_ratio", "busiest thread's share of the window on a CPU, 0..=1"),
+    m("threads.busiest.runq_ratio", "its share of the window waiting for a CPU, 0..=1"),
+    m("threads.count", "threads seen in the window"),
+    m("cgroup.cpu_ratio", "CPU time over the window, in CPUs"),
+    m("cpu_ns_per_request", "CPU time per complete response, ns"),
+    m("cgroup.memory_peak_bytes", "highest memory use ever, bytes"),
+    m("cgroup.memory_current_bytes", "memory use at the end of the window, bytes"),
+    m("perf.context-switches.value", "context switches that perf counted in the cgroup"),
+    m("perf.page-faults.value", "page faults"),
+    m("perf.instructions.value", "instructions, where there is a PMU"),
+    m("load.generator.cpu_ratio", "busiest load worker's share of the window on a CPU, 0..=1"),
+];
+
+/// Computed ones that are not in every level.
+const DERIVED: [&str; 2] = ["sched.switches", "bottleneck"];
+
+/// The metrics of every level, with a line each.
+#[must_use]
+pub fn standard() -> &'static [Metric] {
+    &STANDARD
+}
+
+/// The known name most like this one.
+#[must_use]
+pub fn nearest(name: &str) -> &'static str {
+    NAMES
+        .iter()
+        .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)))
+        .map_or("load.achieved_rps", String::as_str)
+}
+
+static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut names: Vec<String> = STANDARD.iter().map(|metric| metric.name.to_owned()).collect();
+    names.extend(DERIVED.map(str::to_owned));
+    let stage = template();
+    for (block, json) in [
+        ("load", serde_json::to_value(&stage.load)),
+        ("syscalls", serde_json::to_value(&stage.syscalls)),
+        ("sched", serde_json::to_value(&stage.sched)),
+        ("cgroup", serde_json::to_value(&stage.cgroup)),
+        ("net", serde_json::to_value(stage.net)),
+        ("observer_cost", serde_json::to_value(&stage.observer_cost)),
+    ] {
+        leaves(block, &json.unwrap_or_default(), &mut names);
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+});
+
+fn leaves(path: &str, json: &Value, into: &mut Vec<String>) {
+    match json {
+        Value::Object(map) => {
+            for (key, value) in map {
+                leaves(&format!("{path}.{key}"), value, into);
+            }
+        }
+        Value::Number(_) | Value::Null => into.push(path.to_owned()),
+        Value::Bool(_) | Value::String(_) | Value::Array(_) => {}
+    }
+}
+
+/// A stage in which everything was measured, so that every name can be looked up in it.
+pub(super) fn template() -> StageRecord {
+    let zero = || Measured::Value(0_u64);
+    StageRecord {
+        index: 0,
+        repetition: 0,
+        observed: true,
+        kind: Loop::Closed,
+        connections: 1,
+        offered_rps: None,
+        duration_s: 1.0,
+        observed_requests: 0,
+        load: LoadSample {
+            requests: 1,
+            service_ns: Some(Distribution::default()),
+            ..LoadSample::default()
+        },
+        syscalls: Measured::Value(Syscalls { per_request: Some(0.0), ..Syscalls::default() }),
+        sched: Measured::Value(Sched { migrations: zero(), ..Sched::default() }),
+        threads: Measured::Value(vec![Thread::default()]),
+        perf: BTreeMap::from([(
+            "context-switches".to_owned(),
+            Measured::Value(PerfCount { value: 0, scaled: false }),
+        )]),
+        cgroup: CgroupUse {
+            cpu_ratio: Measured::Value(0.0),
+            user_ns: zero(),
+            system_ns: zero(),
+            cpu_limit: Measured::Value(1.0),
+            cpus_allowed: Measured::Value(1),
+            nr_periods: zero(),
+            nr_throttled: zero(),
+            throttled_ns: zero(),
+            memory_peak_bytes: zero(),
+            memory_current_bytes: zero(),
+            memory_limit_bytes: zero(),
+            oom_kills: zero(),
+            pids_peak: zero(),
+            pids_current: zero(),
+            psi: BTreeMap::new(),
+        },
+        net: Measured::Value(Net::default()),
+        observer_cost: ObserverCost::default(),
+        samples: Vec::new(),
+        verdict: Verdict::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::metrics;
+
+    #[test]
+    fn every_standard_name_can_be_looked_up() {
+        for metric in standard() {
+            assert_eq!(metrics::check_name(metric.name), Ok(()), "{}", metric.name);
+        }
+    }
+
+    #[test]
+    fn a_mistyped_name_finds_its_neighbour() {
+        assert_eq!(nearest("syscals.per_request"), "syscalls.per_request");
+        assert_eq!(nearest("load.response_ns.p95"), "load.response_ns.p99");
+        assert_eq!(nearest("cgroup.throtled_ns"), "cgroup.throttled_ns");
+    }
+}

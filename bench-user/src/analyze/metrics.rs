@@ -1,0 +1,288 @@
+//! The value of a metric in one stage, by its dotted name.
+//!
+//! A name is the path of a number in the stage as it stands in the record, or one of a few
+//! computed figures. What was not measured is an error that passes the record's reason on; it
+//! is never zero. A name that no stage can have is told apart from that by [`check_name`], so
+//! that a typing error cannot look like a thing that was not measured.
+
+use serde_json::Value;
+
+use crate::measured::Measured;
+use crate::record::StageRecord;
+
+use super::catalogue;
+
+pub use super::catalogue::standard as names;
+pub use super::fitness::is_fit;
+
+/// The value of a metric in a stage.
+///
+/// # Errors
+/// Why it has none, in one sentence: not measured (with the record's reason), or no such name.
+pub fn value(stage: &StageRecord, name: &str) -> Result<f64, String> {
+    lookup(stage, name).map_err(|miss| match miss {
+        Miss::NoSuchName(why) | Miss::NotMeasured(why) => why,
+    })
+}
+
+/// Whether a stage can have a metric of this name at all.
+///
+/// # Errors
+/// One sentence that names the nearest known one.
+pub fn check_name(name: &str) -> Result<(), String> {
+    match lookup(&catalogue::template(), name) {
+        Err(Miss::NoSuchName(why)) => Err(why),
+        Ok(_) | Err(Miss::NotMeasured(_)) => Ok(()),
+    }
+}
+
+enum Miss {
+    NoSuchName(String),
+    NotMeasured(String),
+}
+
+fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
+    if let Some(computed) = computed(stage, name) {
+        return computed.map_err(|why| Miss::NotMeasured(format!("`{name}`: {why}")));
+    }
+    let (block, rest) = name.split_once('.').ok_or_else(|| unknown(name))?;
+    if rest.starts_with("service_ns.") && stage.load.service_ns.is_none() {
+        return Err(Miss::NotMeasured(format!("`{name}` has no value: {}", null(name))));
+    }
+    let json = match block {
+        "load" => serde_json::to_value(&stage.load),
+        "syscalls" => serde_json::to_value(&stage.syscalls),
+        "sched" => serde_json::to_value(&stage.sched),
+        "perf" => serde_json::to_value(&stage.perf),
+        "cgroup" => serde_json::to_value(&stage.cgroup),
+        "net" => serde_json::to_value(stage.net.clone()),
+        "observer_cost" => serde_json::to_value(&stage.observer_cost),
+        _ => return Err(unknown(name)),
+    };
+    let json = json.map_err(|e| Miss::NotMeasured(format!("`{name}`: {e}")))?;
+    match walk(&json, rest) {
+        Found::Number(n) => Ok(n),
+        Found::Reason(why) => Err(Miss::NotMeasured(format!("`{name}` was not measured: {why}"))),
+        Found::Null => Err(Miss::NotMeasured(format!("`{name}` has no value: {}", null(name)))),
+        Found::OtherKind => Err(Miss::NoSuchName(format!(
+            "`{name}` is not a number; the nearest that is one: `{}`",
+            catalogue::nearest(name)
+        ))),
+        Found::Nothing => absent(stage, name),
+    }
+}
+
+enum Found {
+    Number(f64),
+    Reason(String),
+    Null,
+    OtherKind,
+    Nothing,
+}
+
+/// Follows a path. Keys may hold dots themselves (`psi` has `cpu.some`), so the longest key
+/// that fits is taken first.
+fn walk(json: &Value, path: &str) -> Found {
+    match json {
+        Value::Object(map) => {
+            if let (1, Some(Value::String(why))) = (map.len(), map.get("unavailable")) {
+                return Found::Reason(why.clone());
+            }
+            if path.is_empty() {
+                return Found::OtherKind;
+            }
+            if let Some(inner) = map.get(path) {
+                return walk(inner, "");
+            }
+            let splits = path.rmatch_indices('.').map(|(at, _)| (&path[..at], &path[at + 1..]));
+            splits
+                .filter_map(|(key, rest)| map.get(key).map(|inner| walk(inner, rest)))
+                .next()
+                .unwrap_or(Found::Nothing)
+        }
+        _ if !path.is_empty() => Found::Nothing,
+        Value::Number(n) => n.as_f64().map_or(Found::OtherKind, Found::Number),
+        Value::Null => Found::Null,
+        Value::Bool(_) | Value::String(_) | Value::Array(_) => Found::OtherKind,
+    }
+}
+
+/// Why a number of a measured block can be `null`.
+fn null(name: &str) -> &'static str {
+    if name.ends_with("per_request") {
+        "no request was completed in this stage"
+    } else if name.starts_with("load.service_ns") {
+        "in the closed loop the service time is the response time; use `load.response_ns`"
+    } else if name.contains("_ns.") {
+        "this stage has too few samples for it"
+    } else {
+        "it was not measured in this stage"
+    }
+}
+
+/// A name that is not in the record: zero where a map lists only what happened, else a miss.
+fn absent(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
+    let parts: Vec<&str> = name.split('.').collect();
+    match parts.as_slice() {
+        ["syscalls", "by_name", call, field @ ("count" | "per_sec" | "per_request")] => {
+            if !is_syscall(call) {
+                return Err(Miss::NoSuchName(format!("`{name}`: no syscall is named `{call}`")));
+            }
+            let no_load = stage.syscalls.value().is_none_or(|s| s.per_request.is_none());
+            if *field == "per_request" && no_load {
+                return Err(Miss::NotMeasured(format!("`{name}` has no value: {}", null(name))));
+            }
+            Ok(0.0)
+        }
+        ["load", "outcomes", "other_status", code]
+            if code.parse().is_ok_and(|c: u16| (100..1000).contains(&c)) =>
+        {
+            Ok(0.0)
+        }
+        ["perf", counter, "value"] => {
+            let known: Vec<&str> = stage.perf.keys().map(String::as_str).collect();
+            Err(Miss::NotMeasured(format!(
+                "`{name}`: no perf counter `{counter}` was read; there are: {}",
+                list(&known)
+            )))
+        }
+        ["cgroup", "psi", "cpu" | "memory" | "io", "some" | "full"] => {
+            Err(Miss::NotMeasured(format!("`{name}`: this pressure was not read")))
+        }
+        _ => Err(unknown(name)),
+    }
+}
+
+/// The tables that the observer counts by, so that a mistyped syscall cannot pass as one that
+/// was never made.
+fn is_syscall(name: &str) -> bool {
+    name.parse::<syscalls::Sysno>().is_ok() || matches!(name, "compat32" | "unknown")
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+fn unknown(name: &str) -> Miss {
+    Miss::NoSuchName(format!(
+        "there is no metric `{name}`; the nearest is `{}`",
+        catalogue::nearest(name)
+    ))
+}
+
+/// Figures that the record does not hold as such; `None` for names that are not one of them.
+#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn computed(stage: &StageRecord, name: &str) -> Option<Result<f64, String>> {
+    let requests = stage.load.requests as f64;
+    let failed = stage.load.outcomes.failed() as f64;
+    let per_request = |n: f64| ratio(n, requests, "no request was completed in this stage");
+    let sched =
+        |f: fn(&crate::observe::Sched) -> u64| measured(&stage.sched).map(|sched| f(sched) as f64);
+    let busiest = || {
+        let threads = measured(&stage.threads)?;
+        let most = threads.iter().max_by_key(|thread| thread.oncpu_ns);
+        most.ok_or_else(|| "no thread was seen in this stage".to_owned())
+    };
+    Some(match name {
+        "threads.busiest.oncpu_ratio" => busiest().map(|thread| thread.oncpu_ratio),
+        "threads.busiest.runq_ratio" => busiest().map(|thread| thread.runq_ratio),
+        "threads.count" => measured(&stage.threads).map(|threads| threads.len() as f64),
+        "sched.switches" => sched(|s| s.switches_voluntary + s.switches_involuntary),
+        "sched.voluntary_per_request" => sched(|s| s.switches_voluntary).and_then(per_request),
+        "sched.involuntary_per_request" => sched(|s| s.switches_involuntary).and_then(per_request),
+        "cpu_ns_per_request" => measured(&stage.cgroup.cpu_ratio)
+            .and_then(|cpus| per_request(cpus * stage.duration_s * 1e9)),
+        "error_ratio" => ratio(failed, failed + requests, "no request ended in this stage"),
+        "non_2xx_ratio" => per_request(stage.load.outcomes.non_2xx() as f64),
+        _ => return None,
+    })
+}
+
+fn measured<T>(block: &Measured<T>) -> Result<&T, String> {
+    block.as_result().map_err(|why| format!("not measured: {why}"))
+}
+
+fn ratio(part: f64, whole: f64, none: &str) -> Result<f64, String> {
+    if whole > 0.0 { Ok(part / whole) } else { Err(none.to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::builder::a_stage;
+    use crate::observe::{Count, PerfCount};
+
+    #[test]
+    fn a_number_is_found_by_its_path() {
+        let mut stage = a_stage(50);
+        stage.cgroup.psi.insert("cpu.some".into(), Measured::Value(7));
+        stage.perf.insert(
+            "context-switches".into(),
+            Measured::Value(PerfCount { value: 42, scaled: false }),
+        );
+        let by_name = [("read".to_owned(), Count { count: 10, per_sec: 1.0, per_request: None })];
+        stage.syscalls = stage.syscalls.map(|mut s| {
+            s.by_name.extend(by_name);
+            s
+        });
+        for (name, expected) in [
+            ("syscalls.per_request", 4.0),
+            ("syscalls.by_name.read.count", 10.0),
+            ("load.achieved_rps", 1000.0),
+            ("load.response_ns.p99", 90e6),
+            ("cgroup.psi.cpu.some", 7.0),
+            ("perf.context-switches.value", 42.0),
+            ("sched.switches", 20_000.0),
+            ("sched.voluntary_per_request", 1.5),
+            ("threads.busiest.oncpu_ratio", 0.5),
+            ("cpu_ns_per_request", 600_000.0),
+            ("error_ratio", 0.0),
+        ] {
+            assert_eq!(value(&stage, name), Ok(expected), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_never_happened_is_zero_but_only_where_it_could_be_counted() {
+        let mut stage = a_stage(50);
+        assert_eq!(value(&stage, "syscalls.by_name.futex.per_sec"), Ok(0.0));
+        assert_eq!(value(&stage, "syscalls.by_name.futex.per_request"), Ok(0.0));
+        assert_eq!(value(&stage, "load.outcomes.other_status.404"), Ok(0.0));
+        let typo = value(&stage, "syscalls.by_name.futexx.count").unwrap_err();
+        assert!(typo.contains("no syscall is named `futexx`"), "{typo}");
+        stage.syscalls = Measured::unavailable("not root");
+        let why = value(&stage, "syscalls.by_name.futex.per_sec").unwrap_err();
+        assert!(why.contains("not root"), "{why}");
+    }
+
+    #[test]
+    fn a_figure_that_is_not_there_says_why() {
+        let mut stage = a_stage(50);
+        stage.sched = Measured::unavailable("no CONFIG_SCHED_INFO");
+        stage.load.requests = 0;
+        stage.load.response_ns.p99 = None;
+        for (name, reason) in [
+            ("sched.per_sec", "no CONFIG_SCHED_INFO"),
+            ("sched.voluntary_per_request", "no CONFIG_SCHED_INFO"),
+            ("load.response_ns.p99", "too few samples"),
+            ("load.service_ns.p50", "closed loop"),
+            ("error_ratio", "no request ended"),
+            ("perf.cycles.value", "there are: none"),
+        ] {
+            let why = value(&stage, name).unwrap_err();
+            assert!(why.contains(reason), "{name}: {why}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_name_is_told_from_a_missing_measurement() {
+        let wrong = check_name("syscall.per_request").unwrap_err();
+        assert!(wrong.contains("nearest is `syscalls.per_request`"), "{wrong}");
+        assert!(check_name("load.generator.limited").unwrap_err().contains("not a number"));
+        assert!(check_name("syscalls.hook").is_err() && check_name("load").is_err());
+        assert!(check_name("syscalls.total.x").is_err() && check_name("").is_err());
+        for fine in ["perf.cycles.value", "cgroup.psi.memory.full", "load.connect_ns.p50"] {
+            assert_eq!(check_name(fine), Ok(()), "{fine}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Where a ladder stops growing: peak, knee and plateau, and Little's law as a self-check.
+//!
+//! All rates are medians of achieved rates over the counted repetitions.
+//!
+//! * peak: the stage with the highest rate.
+//! * knee: the first stage that reaches 95 % of the peak. More connections than that wait
+//!   longer for almost the same.
+//! * plateau: the mean rate of the stages from the knee on that stay within 10 % of the peak.
+//!   A knee at the last stage has no plateau: nothing says that the next stage would not have
+//!   been faster still.
+
+use super::bootstrap::median;
+use super::levels::Step;
+
+/// Share of the peak that the knee reaches.
+const KNEE: f64 = 0.95;
+
+/// Share of the peak that the plateau stays above.
+const PLATEAU: f64 = 0.90;
+
+/// How far a closed stage may be from Little's law.
+const LITTLE: f64 = 0.05;
+
+/// The achieved rate at one place in the ladder.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rate {
+    /// Place in the ladder.
+    pub index: u32,
+    /// Connections.
+    pub connections: u32,
+    /// Median of the achieved rate, per second.
+    pub rps: f64,
+}
+
+/// The rates of a ladder.
+#[must_use]
+pub fn rates(steps: &[Step]) -> Vec<Rate> {
+    let rate = |step: &Step| {
+        let all: Vec<f64> = step.stages.iter().map(|s| s.load.achieved_rps).collect();
+        let (index, connections) = (step.index, step.connections);
+        median(&all).map(|rps| Rate { index, connections, rps })
+    };
+    steps.iter().filter_map(rate).collect()
+}
+
+/// Place of the highest rate in `rates`; the first of equal ones. `None` where nothing was
+/// achieved.
+#[must_use]
+pub fn peak(rates: &[Rate]) -> Option<usize> {
+    let best = rates.iter().map(|r| r.rps).max_by(f64::total_cmp).filter(|&best| best > 0.0)?;
+    rates.iter().position(|r| r.rps >= best)
+}
+
+/// Place of the first rate that reaches 95 % of the peak.
+#[must_use]
+pub fn knee(rates: &[Rate]) -> Option<usize> {
+    let enough = rates[peak(rates)?].rps * KNEE;
+    rates.iter().position(|r| r.rps >= enough)
+}
+
+/// Rate of the plateau, per second; `None` where the ladder ends before it flattens.
+#[must_use]
+pub fn plateau(rates: &[Rate]) -> Option<f64> {
+    let (peak, knee) = (peak(rates)?, knee(rates)?);
+    if knee + 1 == rates.len() {
+        return None;
+    }
+    let floor = rates[peak].rps * PLATEAU;
+    let level: Vec<f64> = rates[knee..].iter().map(|r| r.rps).filter(|rps| *rps >= floor).collect();
+    #[expect(clippy::cast_precision_loss, reason = "a ladder has few levels")]
+    let count = level.len() as f64;
+    Some(level.iter().sum::<f64>() / count)
+}
+
+/// Stages whose connections are not what rate times response time says, as sentences.
+///
+/// In a closed loop every open connection has a request under way, so that the response times
+/// that ended in the window, added up, fill connections times window. The sum takes every
+/// request that has a response time, whatever its status. Fewer busy connections mean that the
+/// client was slow to send the next request; more, that responses were not counted.
+#[must_use]
+pub fn little_violations(steps: &[Step]) -> Vec<String> {
+    steps.iter().filter_map(violation).collect()
+}
+
+fn violation(step: &Step) -> Option<String> {
+    let off: Vec<(f64, u32)> = step
+        .stages
+        .iter()
+        .filter_map(|stage| {
+            let load = &stage.load;
+            let live = load.connections.live_median;
+            let times = &load.response_ns;
+            #[expect(clippy::cast_precision_loss, reason = "counts and windows are below 2^53")]
+            let busy = times.count as f64 * times.mean? / load.window_ns as f64;
+            let far = (busy - f64::from(live)).abs() > LITTLE * f64::from(live);
+            (busy.is_finite() && far && stage.kind == crate::record::Loop::Closed)
+                .then_some((busy, live))
+        })
+        .collect();
+    let &(busy, live) = off.first()?;
+    let often = match step.stages.len() {
+        1 => String::new(),
+        all => format!(" (in {} of {all} repetitions)", off.len()),
+    };
+    Some(format!(
+        "at {} connections, rate times mean response time gives {busy:.1} busy connections \
+         where {live} were open{often}",
+        step.connections
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::builder::{a_run, a_stage};
+    use crate::analyze::levels::steps;
+    use crate::record::{Loop, RunRecord, StageRecord};
+
+    fn ladder(rates: &[f64]) -> Vec<Rate> {
+        let rate = |(i, &rps): (u32, &f64)| Rate { index: i, connections: (i + 1) * 10, rps };
+        (0..).zip(rates).map(rate).collect()
+    }
+
+    #[test]
+    fn peak_knee_and_plateau_of_a_ladder_that_flattens() {
+        let rates = ladder(&[500.0, 960.0, 1000.0, 990.0, 850.0]);
+        assert_eq!((peak(&rates), knee(&rates)), (Some(2), Some(1)));
+        assert_eq!(plateau(&rates), Some((960.0 + 1000.0 + 990.0) / 3.0));
+    }
+
+    #[test]
+    fn a_ladder_that_still_grows_has_no_plateau() {
+        let rates = ladder(&[100.0, 200.0, 400.0]);
+        assert_eq!((peak(&rates), knee(&rates), plateau(&rates)), (Some(2), Some(2), None));
+        assert_eq!((peak(&ladder(&[0.0, 0.0])), knee(&[])), (None, None));
+    }
+
+    fn violations(change: impl Fn(&mut StageRecord)) -> Vec<String> {
+        let mut stage = a_stage(50);
+        change(&mut stage);
+        let run: RunRecord = a_run().target("a").stage(0, a_stage(10)).stage(0, stage).done();
+        little_violations(&steps(&run, &run.targets[0]))
+    }
+
+    #[test]
+    fn little_holds_for_a_closed_stage_and_is_reported_when_it_does_not() {
+        assert!(violations(|_| {}).is_empty());
+        assert!(violations(|s| s.load.response_ns.mean = Some(48e6)).is_empty());
+        let slow = violations(|s| s.load.response_ns.mean = Some(40e6));
+        assert_eq!(slow.len(), 1);
+        assert!(slow[0].contains("at 50 connections") && slow[0].contains("40.0"), "{slow:?}");
+    }
+
+    #[test]
+    fn the_law_is_not_asked_of_an_open_loop_or_without_responses() {
+        let slow_and_open = |s: &mut StageRecord| {
+            s.load.response_ns.mean = Some(40e6);
+            s.kind = Loop::Open;
+        };
+        assert!(violations(slow_and_open).is_empty());
+        assert!(violations(|s| s.load.response_ns.mean = None).is_empty());
+    }
+}

@@ -1,0 +1,167 @@
+//! What should keep a reader from trusting the figures of a ladder, as sentences.
+
+use crate::record::{RunRecord, StageRecord, TargetRecord};
+use crate::target::TargetKind;
+
+use super::bootstrap::{BOOTSTRAP_FROM, INTERVAL_FROM};
+use super::fitness;
+use super::levels::{self, Step};
+
+/// The warnings about one target's ladder; `steps` are its counted stages.
+pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if steps.is_empty() {
+        warnings.push("no stage of a counted repetition was finished".to_owned());
+        return warnings;
+    }
+    warnings.extend(stages_where(steps, "the load generator was the limit", |s| {
+        s.load.generator.limited
+    }));
+    let few = "fewer connections were open than asked for";
+    warnings.extend(stages_where(steps, few, fitness::connections_are_missing));
+    warnings.extend(stages_where(steps, "requests failed or were not answered 2xx", |s| {
+        s.load.outcomes.failed() + s.load.outcomes.non_2xx() > 0
+    }));
+    let skipped = "the kernel skipped events, counts are lower bounds";
+    warnings.extend(stages_where(steps, skipped, fitness::events_are_missing));
+    warnings.extend(repetitions(steps));
+    warnings.extend(shared_cpus(run, target, steps));
+    warnings.extend(other_stages(run, target, steps));
+    warnings
+}
+
+/// One sentence with the stages, by their connections, in which something was so.
+fn stages_where(
+    steps: &[Step],
+    what: &str,
+    is_so: impl Fn(&StageRecord) -> bool,
+) -> Option<String> {
+    let at: Vec<String> = steps
+        .iter()
+        .filter(|step| step.stages.iter().any(|stage| is_so(stage)))
+        .map(|step| step.connections.to_string())
+        .collect();
+    (!at.is_empty()).then(|| format!("{what} (at {} connections)", at.join(", ")))
+}
+
+fn repetitions(steps: &[Step]) -> Option<String> {
+    let fewest = steps.iter().map(|step| step.stages.len()).min()?;
+    let what = if fewest < INTERVAL_FROM {
+        "intervals come from the samples inside a stage and know nothing of the noise between runs"
+    } else if fewest < BOOTSTRAP_FROM {
+        "intervals are the range of what was seen, not 95 % intervals"
+    } else {
+        return None;
+    };
+    let noun = if fewest == 1 { "repetition" } else { "repetitions" };
+    Some(format!("with {fewest} counted {noun}, {what}"))
+}
+
+/// Load and target compete where the CPUs left by the load are fewer than the target may use.
+fn shared_cpus(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option<String> {
+    if target.kind == TargetKind::Url {
+        return None;
+    }
+    let stage = steps.first()?.stages.first()?;
+    let generator = &stage.load.generator;
+    let cpus = run.host.cpus;
+    if generator.cpus.is_empty() {
+        return Some(format!(
+            "the load generator is not pinned and shares {cpus} CPUs with the target"
+        ));
+    }
+    let left = usize::try_from(cpus).unwrap_or(0).saturating_sub(generator.cpus.len());
+    let allowed = *stage.cgroup.cpus_allowed.value()?;
+    (usize::try_from(allowed).unwrap_or(0) > left).then(|| {
+        format!(
+            "the target may run on {allowed} of {cpus} CPUs, some of which the load generator \
+             uses too"
+        )
+    })
+}
+
+/// A ladder that ended elsewhere than the first target's is compared in part only.
+fn other_stages(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option<String> {
+    let first = run.targets.first().filter(|first| first.name != target.name)?;
+    let theirs = levels::steps(run, first);
+    let missing = |from: &[Step], of: &[Step]| -> Vec<String> {
+        let lacks = |step: &&Step| !of.iter().any(|other| other.index == step.index);
+        from.iter().filter(lacks).map(|step| step.connections.to_string()).collect()
+    };
+    let alone = [missing(steps, &theirs), missing(&theirs, steps)].concat();
+    (!alone.is_empty()).then(|| {
+        format!(
+            "`{}` and `{}` did not reach the same stages: {} connections are not compared",
+            first.name,
+            target.name,
+            alone.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::builder::{a_run, a_stage};
+
+    type Fault = fn(&mut StageRecord);
+
+    fn warned(repetitions: u32, change: impl Fn(&mut StageRecord)) -> Vec<String> {
+        let ladder = |_| {
+            let mut stage = a_stage(20);
+            change(&mut stage);
+            vec![a_stage(10), stage]
+        };
+        let run = a_run().target("a").repetitions(repetitions, ladder).done();
+        of(&run, &run.targets[0], &levels::steps(&run, &run.targets[0]))
+    }
+
+    #[test]
+    fn five_clean_repetitions_need_no_warning() {
+        assert_eq!(warned(5, |_| {}), Vec::<String>::new());
+        assert!(warned(1, |_| {})[0].starts_with("with 1 counted repetition,"));
+        assert!(warned(4, |_| {})[0].contains("not 95 % intervals"));
+    }
+
+    #[test]
+    fn each_fault_is_named_with_its_stages() {
+        let cases: [(Fault, &str); 4] = [
+            (|s| s.load.generator.limited = true, "generator was the limit (at 20 connections)"),
+            (|s| s.load.connections.live_median = 5, "fewer connections"),
+            (|s| s.load.outcomes.reset = 1, "requests failed"),
+            (
+                |s| {
+                    s.syscalls = s.syscalls.clone().map(|mut c| {
+                        c.missed = 1;
+                        c
+                    })
+                },
+                "lower bounds (at 20 connections)",
+            ),
+        ];
+        for (fault, said) in cases {
+            let warnings = warned(5, fault).join("\n");
+            assert!(warnings.contains(said), "{said}: {warnings}");
+        }
+    }
+
+    #[test]
+    fn shared_cpus_and_different_ladders_are_named() {
+        let mut run = a_run()
+            .target("a")
+            .repetitions(5, |_| vec![a_stage(10), a_stage(20)])
+            .target("b")
+            .repetitions(5, |_| vec![a_stage(10)])
+            .done();
+        run.host.cpus = 8;
+        let warnings = of(&run, &run.targets[1], &levels::steps(&run, &run.targets[1])).join("\n");
+        assert!(warnings.contains("8 of 8 CPUs"), "{warnings}");
+        run.targets[0].stages[0].load.generator.cpus.clear();
+        let unpinned = of(&run, &run.targets[0], &levels::steps(&run, &run.targets[0])).join("\n");
+        assert!(unpinned.contains("not pinned"), "{unpinned}");
+        assert!(warnings.contains("20 connections are not compared"), "{warnings}");
+        run.targets[1].stages.clear();
+        let none = of(&run, &run.targets[1], &levels::steps(&run, &run.targets[1])).join("\n");
+        assert!(none.contains("no stage"), "{none}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Which targets and which stages a claim is about.
+//!
+//! * `all`: the stages that every involved target reached in a counted repetition.
+//! * `saturated`: those from the knee of the target that the claim is about.
+//! * `peak`: of each target its own peak, because "the peak of B against the peak of A" is what
+//!   people compare; the two may be at different connections, and the answer says so.
+//! * a list: those connections; one that a target did not reach has no answer.
+
+use crate::analyze::levels::{Step, steps};
+use crate::analyze::saturation;
+use crate::plan::{ClaimSpec, NamedStages, StageSelector};
+use crate::record::RunRecord;
+
+/// A claim that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("claim `{id}`: {why}")]
+pub struct ClaimError {
+    /// Which claim.
+    pub id: String,
+    /// What is wrong and what would be right.
+    pub why: String,
+}
+
+/// The targets that `of` and `against` name, as places in the plan; what is left out is the
+/// only other one, where there are no more than two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sides {
+    pub(super) of: Option<usize>,
+    pub(super) against: Option<usize>,
+}
+
+impl Sides {
+    /// # Errors
+    /// A name that no target has, or the same name twice.
+    pub(super) fn named(claim: &ClaimSpec, targets: &[&str]) -> Result<Self, String> {
+        let of = claim.of.as_deref().map(|name| place(name, targets)).transpose()?;
+        let against = claim.against.as_deref().map(|name| place(name, targets)).transpose()?;
+        if of.is_some() && of == against {
+            return Err(format!("`of` and `against` are both `{}`", targets[of.unwrap_or(0)]));
+        }
+        Ok(Self { of, against })
+    }
+}
+
+/// The other one of two targets.
+pub(super) fn other(of: usize, targets: &[&str]) -> Option<usize> {
+    (targets.len() == 2).then(|| 1 - of)
+}
+
+fn place(name: &str, targets: &[&str]) -> Result<usize, String> {
+    targets
+        .iter()
+        .position(|target| *target == name)
+        .ok_or_else(|| format!("there is no target `{name}`; there are: {}", targets.join(", ")))
+}
+
+/// One stage of a claim.
+#[derive(Debug)]
+pub(super) struct Chosen<'r> {
+    /// Connections in the target that the claim is about.
+    pub(super) connections: u32,
+    /// For every involved target its repetitions, or why there are none.
+    pub(super) steps: Result<Vec<Step<'r>>, String>,
+}
+
+/// The stages that a claim about these targets selects; the first is the one it is about.
+pub(super) fn select<'r>(
+    run: &'r RunRecord,
+    selector: &StageSelector,
+    involved: &[usize],
+) -> Vec<Chosen<'r>> {
+    let ladders: Vec<Vec<Step>> =
+        involved.iter().map(|&target| steps(run, &run.targets[target])).collect();
+    let Some(first) = ladders.first() else { return Vec::new() };
+    match selector {
+        StageSelector::All => reached_by_all(&ladders, 0),
+        StageSelector::Named(NamedStages::Saturated) => {
+            let rates = saturation::rates(first);
+            match saturation::knee(&rates) {
+                Some(knee) => reached_by_all(&ladders, rates[knee].index),
+                None => Vec::new(),
+            }
+        }
+        StageSelector::Named(NamedStages::Peak) => peaks(&ladders).into_iter().collect(),
+        StageSelector::Connections(list) => {
+            let names: Vec<&str> =
+                involved.iter().map(|&target| run.targets[target].name.as_str()).collect();
+            list.iter().map(|&connections| listed(connections, &ladders, &names)).collect()
+        }
+    }
+}
+
+fn reached_by_all<'r>(ladders: &[Vec<Step<'r>>], from: u32) -> Vec<Chosen<'r>> {
+    let at = |index| -> Option<Vec<Step<'r>>> {
+        ladders.iter().map(|steps| steps.iter().find(|s| s.index == index).cloned()).collect()
+    };
+    ladders[0]
+        .iter()
+        .filter(|step| step.index >= from)
+        .filter_map(|step| {
+            Some(Chosen { connections: step.connections, steps: Ok(at(step.index)?) })
+        })
+        .collect()
+}
+
+fn peaks<'r>(ladders: &[Vec<Step<'r>>]) -> Option<Chosen<'r>> {
+    let peak = |steps: &Vec<Step<'r>>| {
+        let rates = saturation::rates(steps);
+        let index = rates[saturation::peak(&rates)?].index;
+        steps.iter().find(|s| s.index == index).cloned()
+    };
+    let steps: Vec<Step> = ladders.iter().map(peak).collect::<Option<_>>()?;
+    Some(Chosen { connections: steps[0].connections, steps: Ok(steps) })
+}
+
+fn listed<'r>(connections: u32, ladders: &[Vec<Step<'r>>], names: &[&str]) -> Chosen<'r> {
+    let at = |(steps, name): (&Vec<Step<'r>>, &&str)| {
+        let found = steps.iter().find(|s| s.connections == connections).cloned();
+        found.ok_or_else(|| {
+            format!("`{name}` did not reach {connections} connections in a counted repetition")
+        })
+    };
+    Chosen { connections, steps: ladders.iter().zip(names).map(at).collect() }
+}
