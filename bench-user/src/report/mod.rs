@@ -1,1 +1,93 @@
-//! placeholder
+//! A record rendered for people and programs.
+//!
+//! Content and format are apart: `run`, `claims`, `compare` and `sample` each build a page of
+//! plain blocks, and `text` and `markdown` draw any page, so both show the same figures; `json`
+//! is the data itself. Pure: no clock, no environment, no terminal. Ratios become percent here
+//! and nowhere else.
+
+mod claims;
+mod compare;
+mod facts;
+mod figures;
+mod findings;
+mod json;
+mod levels;
+mod markdown;
+mod page;
+mod reasons;
+mod run;
+mod sample;
+mod stages;
+mod text;
+mod warnings;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+pub use compare::Side;
+
+use crate::observe::Sample;
+use crate::record::{ClaimResult, RunRecord};
+use page::Page;
+
+/// How a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum Format {
+    /// Plain tables for a terminal of 120 columns.
+    #[default]
+    Text,
+    /// GitHub's Markdown, for a pull request.
+    Markdown,
+    /// The data.
+    Json,
+}
+
+/// Writes the report of a run; as JSON, the record itself.
+///
+/// # Errors
+/// What the writer says.
+pub fn render(run: &RunRecord, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    draw(run, || run::page(run), format, out)
+}
+
+/// Writes the claims alone, stage by stage.
+///
+/// # Errors
+/// What the writer says.
+pub fn claims(results: &[ClaimResult], format: Format, out: &mut dyn Write) -> io::Result<()> {
+    draw(results, || claims::page(results), format, out)
+}
+
+/// Writes `b` beside `a`, metric by metric in the stages that both have.
+///
+/// # Errors
+/// What the writer says, or one sentence of the kind `InvalidInput` when a target is not in its
+/// run or the two sides have no target in common.
+pub fn compare(a: &Side<'_>, b: &Side<'_>, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    let comparison = compare::compare(a, b)
+        .map_err(|sentence| io::Error::new(io::ErrorKind::InvalidInput, sentence))?;
+    draw(&comparison, || compare::page(&comparison), format, out)
+}
+
+/// Writes what was observed in one window without load.
+///
+/// # Errors
+/// What the writer says.
+pub fn sample(sample: &Sample, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    draw(sample, || sample::page(sample), format, out)
+}
+
+fn draw<T: Serialize + ?Sized>(
+    data: &T,
+    page: impl FnOnce() -> Page,
+    format: Format,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        Format::Text => text::draw(&page(), out),
+        Format::Markdown => markdown::draw(&page(), out),
+        Format::Json => json::write(data, out),
+    }
+}

@@ -1,0 +1,95 @@
+//! Conditions that differ between two sides and so may be the cause of any difference.
+
+use serde::Serialize;
+
+use crate::measured::Measured;
+use crate::plan::TargetSpec;
+use crate::record::{RunRecord, TargetRecord};
+
+/// A condition that is not the same on both sides.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(in super::super) struct Condition {
+    /// Which one.
+    pub(in super::super) what: String,
+    /// On the first side.
+    pub(in super::super) a: String,
+    /// On the second side.
+    pub(in super::super) b: String,
+}
+
+/// Everything about machine, plan and limits that differs, in that order.
+pub(super) fn differences(
+    a: &RunRecord,
+    b: &RunRecord,
+    targets: &[(&TargetRecord, &TargetRecord)],
+) -> Vec<Condition> {
+    let mut all: Vec<(String, String, String)> = Vec::new();
+    let mut add = |what: &str, a: String, b: String| all.push((what.to_owned(), a, b));
+    for ((what, of_a), (_, of_b)) in host(a).into_iter().zip(host(b)) {
+        add(what, of_a, of_b);
+    }
+    let mitigations: std::collections::BTreeSet<&String> =
+        a.host.mitigations.keys().chain(b.host.mitigations.keys()).collect();
+    for name in mitigations {
+        let of = |run: &RunRecord| run.host.mitigations.get(name).cloned().unwrap_or("n/a".into());
+        add(&format!("mitigation {name}"), of(a), of(b));
+    }
+    for ((what, of_a), (_, of_b)) in plan(a).into_iter().zip(plan(b)) {
+        add(what, of_a, of_b);
+    }
+    for (target_a, target_b) in targets {
+        let of = |run: &RunRecord, target: &TargetRecord| limits(run, target);
+        for ((what, of_a), (_, of_b)) in of(a, target_a).into_iter().zip(of(b, target_b)) {
+            add(&format!("{} {what}", target_b.name), of_a, of_b);
+        }
+    }
+    let differs = all.into_iter().filter(|(_, a, b)| a != b);
+    differs.map(|(what, a, b)| Condition { what, a, b }).collect()
+}
+
+fn known<T: ToString>(m: &Measured<T>) -> String {
+    m.value().map_or("n/a".into(), T::to_string)
+}
+
+fn host(run: &RunRecord) -> [(&'static str, String); 10] {
+    let host = &run.host;
+    [
+        ("kernel", host.kernel.clone()),
+        ("architecture", host.arch.clone()),
+        ("CPUs", host.cpus.to_string()),
+        ("CPU model", known(&host.cpu_model)),
+        ("governor", known(&host.governor)),
+        ("clock source", known(&host.clocksource)),
+        ("virtualization", known(&host.virtualization)),
+        ("preemption", known(&host.preemption)),
+        ("memory", known(&host.memory_bytes)),
+        ("cgroups", host.cgroup_mode.clone()),
+    ]
+}
+
+fn plan(run: &RunRecord) -> [(&'static str, String); 9] {
+    let plan = &run.plan;
+    let generator = run.targets.iter().flat_map(|t| &t.stages).map(|s| &s.load.generator).next();
+    [
+        ("bench-user", run.tool.version.clone()),
+        ("duration", plan.ladder.duration.to_string()),
+        ("warm-up", plan.ladder.warmup.to_string()),
+        ("repetitions", plan.repeat.to_string()),
+        ("not counted", plan.discard.to_string()),
+        ("timeout", plan.load.timeout.to_string()),
+        ("request headers", format!("{:?}", plan.load.headers)),
+        ("load workers", generator.map_or("n/a".into(), |g| g.workers.to_string())),
+        ("kernel side observed", plan.observe.enabled.to_string()),
+    ]
+}
+
+fn limits(run: &RunRecord, target: &TargetRecord) -> [(&'static str, String); 4] {
+    let spec: Option<&TargetSpec> = run.plan.targets.iter().find(|t| t.name == target.name);
+    let limit = |text: Option<String>| text.unwrap_or("none".into());
+    [
+        ("CPU quota", limit(spec.and_then(|s| s.cpus).map(|n| n.to_string()))),
+        ("CPU set", limit(spec.and_then(|s| s.cpuset.clone()))),
+        ("memory limit", limit(spec.and_then(|s| s.memory).map(|n| n.to_string()))),
+        ("addresses", target.urls.count.to_string()),
+    ]
+}

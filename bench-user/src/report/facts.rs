@@ -1,0 +1,131 @@
+//! Facts beside the ladder: what each target is, the machine, and what was asked for.
+
+use super::figures;
+use super::page::Item;
+use crate::measured::Measured;
+use crate::record::{RunRecord, TargetRecord};
+use crate::target::Exit;
+
+/// What is known of one target besides its stages.
+pub(super) fn target(target: &TargetRecord) -> Item {
+    let mut facts = vec![figures::word(target.kind)];
+    if let Some(ms) = target.startup_ms {
+        facts.push(format!("ready after {}", figures::show("startup_ns", ms * 1e6)));
+    }
+    facts.extend(idle(target));
+    if let Some(image) = &target.image {
+        let size = image.size_bytes.map_or(String::new(), |n| format!(" ({})", bytes(n)));
+        facts.push(format!("image {}{size}", image.id));
+    }
+    match target.final_health {
+        Some(true) => facts.push("answered after its last stage".into()),
+        Some(false) => facts.push("did NOT answer after its last stage".into()),
+        None => {}
+    }
+    facts.extend(target.exit.as_ref().map(exit));
+    let mut lines = vec![facts.join("; ")];
+    lines.push(format!(
+        "{} from {}; cgroup {}",
+        figures::plural(target.urls.count as u64, "address", "addresses"),
+        target.urls.first,
+        target.cgroup.value().map_or(figures::NONE, String::as_str)
+    ));
+    Item { lead: target.name.clone(), lines }
+}
+
+fn idle(target: &TargetRecord) -> Option<String> {
+    let idle = target.idle.as_ref()?;
+    let figure = |m: &Measured<u64>, show: &dyn Fn(u64) -> String| {
+        m.value().map_or(figures::NONE.into(), |n| show(*n))
+    };
+    Some(format!(
+        "idle {} resident in {}, {}",
+        figure(&idle.rss_bytes, &bytes),
+        figure(&idle.processes, &|n| figures::plural(n, "process", "processes")),
+        figure(&idle.threads, &|n| figures::plural(n, "thread", "threads")),
+    ))
+}
+
+fn exit(exit: &Exit) -> String {
+    let how = match (exit.code, &exit.signal) {
+        (Some(code), _) => format!("with code {code}"),
+        (None, Some(signal)) => format!("by {signal}"),
+        (None, None) => "in an unknown way".into(),
+    };
+    if exit.by_us {
+        return "ended by us after the measurement".into();
+    }
+    match exit.oom_killed.value() {
+        Some(true) => format!("ended by itself {how}: the kernel's OOM killer did it"),
+        _ => format!("ended by itself {how}"),
+    }
+}
+
+/// The machine and the plan, a line each.
+pub(super) fn conditions(run: &RunRecord) -> Vec<Item> {
+    vec![Item::new("host", host(run)), Item::new("plan", plan(run)), Item::new("tool", tool(run))]
+}
+
+fn host(run: &RunRecord) -> String {
+    let host = &run.host;
+    let known = |m: &Measured<String>| m.value().map_or(figures::NONE, String::as_str).to_owned();
+    let mitigated: Vec<&str> = host
+        .mitigations
+        .iter()
+        .filter(|(_, state)| state.starts_with("Mitigation"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let mitigated = if mitigated.is_empty() { "none".into() } else { mitigated.join(", ") };
+    [
+        format!("Linux {} {}", host.kernel, host.arch),
+        format!("{} CPUs ({})", host.cpus, known(&host.cpu_model)),
+        host.memory_bytes.value().map_or("memory n/a".into(), |n| bytes(*n)),
+        format!("virtualization {}", known(&host.virtualization)),
+        format!("governor {}", known(&host.governor)),
+        format!("clock {}", known(&host.clocksource)),
+        format!("preemption {}", known(&host.preemption)),
+        format!("cgroups {}", host.cgroup_mode),
+        format!("BTF {}", if host.btf { "yes" } else { "no" }),
+        format!("PMU {}", if host.pmu.value() == Some(&true) { "yes" } else { "no" }),
+        format!("mitigations {mitigated}"),
+    ]
+    .join("; ")
+}
+
+fn plan(run: &RunRecord) -> String {
+    let plan = &run.plan;
+    let mut parts = vec![
+        format!("ladder {} connections", figures::joined(&plan.ladder.connections)),
+        format!("{} each after {} of warm-up", plan.ladder.duration, plan.ladder.warmup),
+        figures::plural(plan.repeat.into(), "repetition", "repetitions"),
+    ];
+    if plan.discard > 0 {
+        parts.push(format!("the first {} not counted", plan.discard));
+    }
+    if plan.repeat > 1 && plan.targets.len() > 1 {
+        parts.push(figures::word(plan.order));
+    }
+    if !plan.observe.enabled {
+        parts.push("the kernel side not observed".into());
+    }
+    let generator = run.targets.iter().flat_map(|t| &t.stages).map(|s| &s.load.generator).next();
+    if let Some(generator) = generator {
+        let workers = figures::plural(generator.workers.into(), "load worker", "load workers");
+        let cpus = figures::joined(&generator.cpus);
+        parts.push(if cpus.is_empty() {
+            format!("{workers}, not pinned")
+        } else {
+            format!("{workers} on CPUs {cpus}")
+        });
+    }
+    parts.join("; ")
+}
+
+fn tool(run: &RunRecord) -> String {
+    format!("bench-user {}; {}", run.tool.version, run.schema)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
+fn bytes(n: u64) -> String {
+    figures::bytes(n as f64)
+}

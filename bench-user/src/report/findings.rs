@@ -1,0 +1,125 @@
+//! What a ladder showed: peak, knee, plateau, why the peak was the peak, where and why it ended.
+
+use std::collections::BTreeMap;
+
+use super::figures;
+use super::levels::{Ladder, Row};
+use super::page::Item;
+use crate::record::{LadderFindings, UslFit};
+
+/// A fit whose residuals are larger than this says nothing about scalability.
+const GOOD_FIT: f64 = 0.05;
+
+/// The highest rate of a target in one phrase, for the top of a report.
+pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
+    let row = ladder.peak()?;
+    Some(format!(
+        "{} {} req/s at {} connections (limited by: {})",
+        ladder.target.name,
+        row.rate(),
+        row.connections,
+        figures::word(row.bottleneck())
+    ))
+}
+
+/// Everything found about one target; `None` without a peak.
+pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
+    let (row, findings) = (ladder.peak()?, ladder.findings?);
+    let mut lines = vec![format!(
+        "peak {} req/s at {} connections{}",
+        row.rate(),
+        row.connections,
+        knee_and_plateau(findings)
+    )];
+    lines.extend(evidence(row));
+    lines.extend(stops(&ladder.rows));
+    lines.extend(ladder.rows.iter().filter_map(failures));
+    lines.extend(findings.usl.as_ref().and_then(scalability));
+    Some(Item { lead: ladder.target.name.clone(), lines })
+}
+
+fn knee_and_plateau(ladder: &LadderFindings) -> String {
+    let mut text = String::new();
+    if let Some(knee) = ladder.knee_connections {
+        text += &format!("; 95% of it from {knee} connections on (the knee)");
+    }
+    match (ladder.plateau_rps, ladder.plateau_bottleneck) {
+        (Some(rps), Some(limit)) => {
+            let rate = figures::show("rps", rps);
+            text += &format!("; plateau {rate} req/s, limited by: {}", figures::word(limit));
+        }
+        (Some(rps), None) => text += &format!("; plateau {} req/s", figures::show("rps", rps)),
+        (None, _) => text += "; no plateau: the ladder ended before the rate flattened",
+    }
+    text
+}
+
+/// The sentences of one repetition that stand for the row's answer.
+fn evidence(row: &Row<'_>) -> Vec<String> {
+    let limit = row.bottleneck();
+    let shown = row.stages.iter().find(|stage| stage.verdict.bottleneck == limit);
+    let sentences = shown.map_or(&[][..], |stage| &stage.verdict.evidence);
+    sentences.iter().map(|sentence| format!("{}: {sentence}", figures::word(limit))).collect()
+}
+
+fn stops(rows: &[Row<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for row in rows {
+        for stage in &row.stages {
+            let Some(rule) = &stage.verdict.stopped_by else { continue };
+            let line = format!("the ladder ended at {} connections: {rule}", row.connections);
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+/// Requests of a level that failed or were not answered with 2xx, over its repetitions.
+fn failures(row: &Row<'_>) -> Option<String> {
+    let mut kinds = BTreeMap::<String, u64>::new();
+    let mut example = None;
+    for outcomes in row.stages.iter().map(|stage| &stage.load.outcomes) {
+        let failed = [
+            ("connect", outcomes.connect),
+            ("reset", outcomes.reset),
+            ("early close", outcomes.early_close),
+            ("timeout", outcomes.timeout),
+            ("protocol", outcomes.protocol),
+            ("not sent", outcomes.not_sent),
+        ];
+        for (kind, n) in failed {
+            *kinds.entry(kind.into()).or_default() += n;
+        }
+        for (status, n) in &outcomes.other_status {
+            *kinds.entry(format!("status {status}")).or_default() += n;
+        }
+        example = example.or_else(|| outcomes.examples.values().next());
+    }
+    kinds.retain(|_, n| *n > 0);
+    if kinds.is_empty() {
+        return None;
+    }
+    let list: Vec<String> =
+        kinds.iter().map(|(kind, n)| format!("{} {kind}", figures::count(*n))).collect();
+    let mut line =
+        format!("at {} connections requests failed: {}", row.connections, list.join(", "));
+    if let Some(example) = example {
+        line += &format!(" (the first: {example})");
+    }
+    Some(line)
+}
+
+fn scalability(fit: &UslFit) -> Option<String> {
+    (fit.residual <= GOOD_FIT).then(|| {
+        format!(
+            "Universal Scalability Law: one connection {} req/s, contention {:.4}, coherency {:.2e} \
+             (residual {})",
+            figures::show("rps", fit.lambda),
+            fit.sigma,
+            fit.kappa,
+            figures::percent(fit.residual)
+        )
+    })
+}

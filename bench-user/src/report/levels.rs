@@ -1,0 +1,113 @@
+//! The ladders of a run as rows of figures, all from the analysis: the one in the record, or, for
+//! a run that ended before it was made, the same analysis of what is there.
+
+use std::borrow::Cow;
+
+use super::figures;
+use crate::analyze::{self, levels, metrics};
+use crate::record::{
+    Analysis, Bottleneck, Estimate, LadderFindings, Level, RunRecord, StageRecord, TargetRecord,
+};
+
+/// A metric that reports show.
+pub(super) struct Metric {
+    /// As in claims and in the analysis.
+    pub(super) name: &'static str,
+    /// As a title.
+    pub(super) label: &'static str,
+}
+
+const fn metric(name: &'static str, label: &'static str) -> Metric {
+    Metric { name, label }
+}
+
+/// What a stage table and a comparison show, from the client's figures to the kernel's.
+pub(super) const METRICS: [Metric; 8] = [
+    metric("load.achieved_rps", "req/s"),
+    metric("load.response_ns.p50", "p50"),
+    metric("load.response_ns.p99", "p99"),
+    metric("syscalls.per_request", "syscalls\n/req"),
+    metric("sched.per_request", "switches\n/req"),
+    metric("sched.runqlat_ns.p99", "runq\np99"),
+    metric("cgroup.cpu_ratio", "CPUs\nused"),
+    metric("threads.busiest.oncpu_ratio", "busiest\nthread"),
+];
+
+/// One target with its load levels.
+pub(super) struct Ladder<'a> {
+    pub(super) target: &'a TargetRecord,
+    /// `None` where the analysis of the record leaves this target out.
+    pub(super) findings: Option<&'a LadderFindings>,
+    pub(super) rows: Vec<Row<'a>>,
+}
+
+/// One load level.
+pub(super) struct Row<'a> {
+    pub(super) connections: u32,
+    /// The counted repetitions; never empty.
+    pub(super) stages: Vec<&'a StageRecord>,
+    level: Option<&'a Level>,
+}
+
+/// The findings of the record, or the same made now.
+pub(super) fn analysis(run: &RunRecord) -> Cow<'_, Analysis> {
+    run.analysis.as_ref().map_or_else(|| Cow::Owned(analyze::analyze(run)), Cow::Borrowed)
+}
+
+/// The ladders of all targets, in the record's order.
+pub(super) fn ladders<'a>(run: &'a RunRecord, analysis: &'a Analysis) -> Vec<Ladder<'a>> {
+    run.targets.iter().map(|target| ladder(run, analysis, target)).collect()
+}
+
+/// The ladder of one target.
+pub(super) fn ladder<'a>(
+    run: &RunRecord,
+    analysis: &'a Analysis,
+    target: &'a TargetRecord,
+) -> Ladder<'a> {
+    let findings = analysis.ladders.iter().find(|ladder| ladder.target == target.name);
+    let row = |step: levels::Step<'a>| Row {
+        connections: step.connections,
+        stages: step.stages,
+        level: findings.and_then(|ladder| {
+            ladder.levels.iter().find(|level| level.connections == step.connections)
+        }),
+    };
+    Ladder { target, findings, rows: levels::steps(run, target).into_iter().map(row).collect() }
+}
+
+impl<'a> Ladder<'a> {
+    /// The level with the highest achieved rate.
+    pub(super) fn peak(&self) -> Option<&Row<'a>> {
+        let connections = self.findings?.peak_connections?;
+        self.rows.iter().find(|row| row.connections == connections)
+    }
+}
+
+impl Row<'_> {
+    /// The median over the counted repetitions, or why there is none.
+    pub(super) fn figure(&self, metric: &Metric) -> Result<Estimate, String> {
+        let found = self.level.and_then(|level| level.metrics.get(metric.name));
+        found.copied().ok_or_else(|| {
+            let reason =
+                self.stages.iter().find_map(|stage| metrics::value(stage, metric.name).err());
+            reason.unwrap_or_else(|| format!("`{}` is not in the analysis", metric.name))
+        })
+    }
+
+    /// The bottleneck that most repetitions showed.
+    pub(super) fn bottleneck(&self) -> Bottleneck {
+        self.level.map_or(Bottleneck::Unknown, |level| level.bottleneck)
+    }
+
+    /// The achieved rate for people.
+    pub(super) fn rate(&self) -> String {
+        let [rate, ..] = &METRICS;
+        self.figure(rate).map_or(figures::NONE.into(), |e| figures::show(rate.name, e.value))
+    }
+
+    /// Why no conclusion may rest on this metric here, if so.
+    pub(super) fn unfit(&self, metric: &Metric) -> Option<String> {
+        self.stages.iter().find_map(|stage| metrics::is_fit(stage, metric.name).err())
+    }
+}

@@ -1,0 +1,92 @@
+//! The report of a run: the answer first, then the figures, then what they rest on.
+
+use super::levels::{self, Ladder, Row};
+use super::page::{Item, Page};
+use super::reasons::Reasons;
+use super::{claims, facts, figures, findings, stages, warnings};
+use crate::record::{RunRecord, TargetRecord};
+
+/// The whole page.
+pub(super) fn page(run: &RunRecord) -> Page {
+    let analysis = levels::analysis(run);
+    let ladders = levels::ladders(run, &analysis);
+    let mut page = Page::titled(format!("{}, {} ({})", run.plan.name, run.started_at, run.id));
+    answer(&mut page, run, &ladders);
+    page.section("Claims", claims::items(&run.claims));
+    for ladder in &ladders {
+        page.heading(ladder.target.name.clone());
+        if ladder.rows.is_empty() {
+            page.text(nothing_counted(ladder.target));
+        } else {
+            page.table(stages::table(&ladder.rows));
+        }
+    }
+    syscalls(&mut page, &ladders);
+    page.section("Findings", ladders.iter().filter_map(findings::item).collect());
+    page.section("Warnings", ladders.iter().filter_map(|l| warnings::item(run, l)).collect());
+    page.section("Cost of measuring", ladders.iter().filter_map(warnings::own_cost).collect());
+    page.section("Targets", run.targets.iter().map(facts::target).collect());
+    page.section("Conditions", facts::conditions(run));
+    page.section("Not measured", not_measured(run, &ladders));
+    if ladders.iter().any(|ladder| !ladder.rows.is_empty()) {
+        page.text(LEGEND);
+    }
+    page
+}
+
+fn nothing_counted(target: &TargetRecord) -> String {
+    match target.stages.len() as u64 {
+        0 => "No stage was finished.".into(),
+        n => format!(
+            "No stage of a counted repetition was finished; the record holds {}.",
+            figures::plural(n, "other stage", "other stages")
+        ),
+    }
+}
+
+const LEGEND: &str = "Figures are medians over the counted repetitions, ± half the width of their \
+    interval: 95%, or with fewer than five repetitions the range of what was seen. runq p99: wait \
+    for a CPU. CPUs used: 1.00 is one CPU busy all the time. busiest thread: its share of the \
+    window on a CPU. n/a: not measured.";
+
+fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
+    if let Some(why) = &run.interrupted {
+        page.text(format!("INTERRUPTED: {why}. What follows is of the stages finished before."));
+    } else if run.analysis.is_none() {
+        page.text(
+            "NOT FINISHED: the record ends before its analysis; what follows is of the stages in it.",
+        );
+    }
+    if !run.claims.is_empty() {
+        page.text(claims::summary(&run.claims));
+    }
+    let peaks: Vec<String> = ladders.iter().filter_map(findings::peak).collect();
+    if !peaks.is_empty() {
+        page.text(format!("Peak: {}.", peaks.join("; ")));
+    }
+}
+
+fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
+    let peaks: Vec<(&str, &Row<'_>)> =
+        ladders.iter().filter_map(|l| Some((l.target.name.as_str(), l.peak()?))).collect();
+    if let Some(table) = stages::syscalls(&peaks) {
+        page.heading("Syscalls per request at the peak");
+        page.table(table);
+    }
+}
+
+fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {
+    let mut reasons = Reasons::default();
+    for Ladder { target, rows, .. } in ladders {
+        reasons.note_all(&target.name, "cgroup", &target.cgroup);
+        reasons.note_all(&target.name, "idle", &target.idle);
+        reasons.note_all(&target.name, "exit", &target.exit);
+        for stage in rows.iter().flat_map(|row| &row.stages) {
+            reasons.note_all(&target.name, "", stage);
+        }
+        stages::note_empty_cells(rows, &target.name, &mut reasons);
+    }
+    reasons.note_all("host", "", &run.host);
+    let names: Vec<&str> = run.targets.iter().map(|target| target.name.as_str()).collect();
+    reasons.items(&names, "all targets")
+}

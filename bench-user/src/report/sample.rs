@@ -1,0 +1,211 @@
+//! One observed window without load: what `observe` and `exec` show.
+
+use super::figures::{self, NONE, bytes, count, ns, percent};
+use super::page::{Item, Page, Table};
+use super::reasons::Reasons;
+use crate::measured::Measured;
+use crate::observe::{Sample, Sched, Syscalls, Thread};
+
+/// So many syscalls by name are listed; the rest is in the data.
+const SYSCALLS: usize = 15;
+
+/// So many threads are listed, busiest first.
+const THREADS: usize = 10;
+
+/// The whole page.
+pub(super) fn page(sample: &Sample) -> Page {
+    let mut page = Page::titled(format!("observed for {}", ns(sample.window_ns)));
+    page.items(totals(sample));
+    if let Some(syscalls) = sample.syscalls.value() {
+        page.heading("Syscalls");
+        page.table(by_name(syscalls));
+    }
+    if let Some(threads) = sample.threads.value() {
+        page.heading(threads_heading(threads));
+        page.table(busiest(threads));
+    }
+    page.section("perf counters", perf(sample));
+    page.section("cgroup", cgroup(sample));
+    page.section("Cost of observing", cost(sample));
+    let mut reasons = Reasons::default();
+    reasons.note_all("missing", "", sample);
+    page.section("Not measured", reasons.items(&[], ""));
+    page
+}
+
+fn totals(sample: &Sample) -> Vec<Item> {
+    let cgroup = &sample.cgroup;
+    let cpu = cgroup.cpu_ratio.value().map(|cpus| {
+        let part = |m: &Measured<u64>| m.value().map_or(NONE.into(), |n| ns(*n));
+        format!(
+            "{cpus:.2} CPUs used; {} user, {} system",
+            part(&cgroup.user_ns),
+            part(&cgroup.system_ns)
+        )
+    });
+    vec![
+        Item::new("CPU", cpu.unwrap_or(NONE.into())),
+        Item::new("syscalls", sample.syscalls.value().map_or(NONE.into(), syscalls_line)),
+        Item {
+            lead: "switches".into(),
+            lines: sample.sched.value().map_or(vec![NONE.into()], sched_lines),
+        },
+    ]
+}
+
+fn syscalls_line(syscalls: &Syscalls) -> String {
+    let rate = figures::show("per_sec", syscalls.per_sec);
+    let missed = missed(syscalls.missed);
+    format!("{} in all, {rate}/s (counted by {}){missed}", count(syscalls.total), syscalls.hook)
+}
+
+fn sched_lines(sched: &Sched) -> Vec<String> {
+    let wait = &sched.runqlat_ns;
+    let at = |p: Option<u64>| p.map_or(NONE.into(), ns);
+    vec![
+        format!(
+            "{} voluntary, {} involuntary, {}/s; {} migrations{}",
+            count(sched.switches_voluntary),
+            count(sched.switches_involuntary),
+            figures::show("per_sec", sched.per_sec),
+            sched.migrations.value().map_or(NONE.into(), |n| count(*n)),
+            missed(sched.missed)
+        ),
+        format!(
+            "{} waits for a CPU: p50 {}, p99 {}, max {}; {} of waiting in all, {} on a CPU",
+            count(wait.count),
+            at(wait.p50),
+            at(wait.p99),
+            at(wait.max),
+            ns(sched.runqlat_sum_ns),
+            ns(sched.oncpu_ns)
+        ),
+    ]
+}
+
+fn missed(n: u64) -> String {
+    if n == 0 { String::new() } else { format!("; {} MISSED: these are lower bounds", count(n)) }
+}
+
+fn by_name(syscalls: &Syscalls) -> Table {
+    let mut names: Vec<_> = syscalls.by_name.iter().collect();
+    names.sort_by(|a, b| b.1.count.cmp(&a.1.count).then(a.0.cmp(b.0)));
+    let mut table = Table::new(["syscall", ">count", ">per second", ">share"]);
+    for (name, n) in names.iter().take(SYSCALLS) {
+        table.rows.push(vec![
+            (*name).clone(),
+            count(n.count),
+            figures::show("per_sec", n.per_sec),
+            share(n.count, syscalls.total),
+        ]);
+    }
+    let rest: u64 = names.iter().skip(SYSCALLS).map(|(_, n)| n.count).sum();
+    if names.len() > SYSCALLS {
+        let others = format!("{} others", names.len() - SYSCALLS);
+        table.rows.push(vec![others, count(rest), String::new(), share(rest, syscalls.total)]);
+    }
+    table
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { NONE.into() } else { percent(part as f64 / whole as f64) }
+}
+
+fn threads_heading(threads: &[Thread]) -> String {
+    if threads.len() > THREADS {
+        format!("Threads: the busiest {THREADS} of {}", threads.len())
+    } else {
+        "Threads".into()
+    }
+}
+
+fn busiest(threads: &[Thread]) -> Table {
+    let mut threads: Vec<&Thread> = threads.iter().collect();
+    threads.sort_by(|a, b| b.oncpu_ratio.total_cmp(&a.oncpu_ratio).then(a.tid.cmp(&b.tid)));
+    let mut table = Table::new([
+        "thread",
+        ">tid",
+        ">pid",
+        ">on CPU",
+        ">waiting",
+        ">voluntary",
+        ">involuntary",
+        "",
+    ]);
+    for thread in threads.into_iter().take(THREADS) {
+        table.rows.push(vec![
+            thread.comm.clone(),
+            thread.tid.to_string(),
+            thread.pid.to_string(),
+            percent(thread.oncpu_ratio),
+            percent(thread.runq_ratio),
+            count(thread.switches_voluntary),
+            count(thread.switches_involuntary),
+            if thread.exited { "ended" } else { "" }.into(),
+        ]);
+    }
+    table
+}
+
+fn perf(sample: &Sample) -> Vec<Item> {
+    let counters = sample.perf.iter().filter_map(|(name, c)| Some((name, c.value()?)));
+    let shown = counters.map(|(name, counter)| {
+        let is_time = name == "task-clock" || name == "cpu-clock";
+        let value = if is_time { ns(counter.value) } else { count(counter.value) };
+        let scaled = if counter.scaled { " (estimated: the counter was shared)" } else { "" };
+        Item::new(name, format!("{value}{scaled}"))
+    });
+    shown.collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
+fn cgroup(sample: &Sample) -> Vec<Item> {
+    let c = &sample.cgroup;
+    let mut items = Vec::new();
+    let mut add = |lead: &str, text: Option<String>| {
+        items.extend(text.map(|text| Item::new(lead, text)));
+    };
+    let size = |m: &Measured<u64>| m.value().map(|n| bytes(*n as f64));
+    add("quota", c.cpu_limit.value().map(|cpus| format!("{cpus:.2} CPUs")));
+    add("CPUs allowed", c.cpus_allowed.value().map(ToString::to_string));
+    let throttled = c.nr_throttled.value().zip(c.nr_periods.value()).zip(c.throttled_ns.value());
+    add(
+        "throttled",
+        throttled.map(|((n, of), time)| {
+            format!("in {} of {} periods, {}", count(*n), count(*of), ns(*time))
+        }),
+    );
+    add("memory", size(&c.memory_current_bytes));
+    add("memory peak", size(&c.memory_peak_bytes));
+    add("memory limit", size(&c.memory_limit_bytes));
+    add("OOM kills", c.oom_kills.value().map(|n| count(*n)));
+    add("processes and threads", c.pids_current.value().map(|n| count(*n)));
+    add("most at once", c.pids_peak.value().map(|n| count(*n)));
+    for (name, stalled) in &c.psi {
+        add(&format!("stalled {name}"), stalled.value().map(|n| ns(*n)));
+    }
+    let net = sample.net.value().map(|net| {
+        format!(
+            "{} accept queue overflows, {} drops at listeners, {} segments sent again",
+            count(net.listen_overflows),
+            count(net.listen_drops),
+            count(net.retransmits)
+        )
+    });
+    add("network namespace", net);
+    items
+}
+
+fn cost(sample: &Sample) -> Vec<Item> {
+    let cost = &sample.observer_cost;
+    let mut text = format!(
+        "{} of CPU time by this tool; {} for the two readings",
+        ns(cost.user_cpu_ns),
+        ns(cost.read_ns)
+    );
+    for (cause, n) in cost.lost.iter().filter(|(_, n)| **n > 0) {
+        text += &format!("; lost by {cause}: {}", count(*n));
+    }
+    vec![Item::new("observer", text)]
+}

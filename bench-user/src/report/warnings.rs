@@ -1,0 +1,75 @@
+//! What should keep a reader from trusting a figure, and what measuring cost.
+
+use std::collections::BTreeMap;
+
+use super::figures;
+use super::levels::{Ladder, Row};
+use super::page::Item;
+use crate::analyze::bootstrap;
+use crate::record::{RunRecord, StageRecord};
+
+/// Warnings about one target.
+pub(super) fn item(run: &RunRecord, ladder: &Ladder<'_>) -> Option<Item> {
+    let mut lines = Vec::new();
+    if let Some(findings) = ladder.findings {
+        lines.extend(findings.warnings.iter().chain(&findings.little_violations).cloned());
+    }
+    lines.extend(too_few(run, &ladder.rows));
+    (!lines.is_empty()).then(|| Item { lead: ladder.target.name.clone(), lines })
+}
+
+/// Levels that fewer repetitions reached than the plan counts.
+fn too_few(run: &RunRecord, rows: &[Row<'_>]) -> Option<String> {
+    let planned = run.plan.repeat.saturating_sub(run.plan.discard).max(1) as usize;
+    let short: Vec<u32> =
+        rows.iter().filter(|row| row.stages.len() < planned).map(|row| row.connections).collect();
+    (!short.is_empty()).then(|| {
+        format!(
+            "fewer than the {planned} counted repetitions of the plan reached {} connections",
+            figures::joined(short)
+        )
+    })
+}
+
+/// What measuring one target cost it and the machine.
+pub(super) fn own_cost(ladder: &Ladder<'_>) -> Option<Item> {
+    let stages: Vec<&StageRecord> =
+        ladder.rows.iter().flat_map(|row| &row.stages).copied().collect();
+    let mut parts = Vec::new();
+    if let Some(ratio) = ladder.findings.and_then(|findings| findings.control_ratio) {
+        parts.push(format!(
+            "with the probes detached the rate is {} of the observed one",
+            figures::show("load.control_ratio", ratio)
+        ));
+    }
+    let used = |stage: &StageRecord| over(stage.observer_cost.user_cpu_ns, stage);
+    let used: Vec<f64> = stages.iter().filter_map(|stage| used(stage)).collect();
+    if let Some(cpus) = bootstrap::median(&used) {
+        parts.push(format!("this tool besides its load used {} of a CPU", figures::percent(cpus)));
+    }
+    parts.extend(stages.iter().find_map(|stage| probe_time(stage)));
+    let mut lost = BTreeMap::<&str, u64>::new();
+    for (cause, n) in stages.iter().flat_map(|stage| &stage.observer_cost.lost) {
+        *lost.entry(cause).or_default() += n;
+    }
+    let lost = lost.into_iter().filter(|(_, n)| *n > 0);
+    parts.extend(lost.map(|(cause, n)| format!("lost by {cause}: {}", figures::count(n))));
+    (!parts.is_empty()).then(|| Item::new(ladder.target.name.clone(), parts.join("; ")))
+}
+
+fn probe_time(stage: &StageRecord) -> Option<String> {
+    let (ns, runs) = (stage.observer_cost.bpf_ns?, stage.observer_cost.bpf_runs?);
+    let share = over(ns, stage)?;
+    let each = ns.checked_div(runs)?;
+    Some(format!(
+        "the probes ran {} times, {} each, {} of a CPU",
+        figures::count(runs),
+        figures::ns(each),
+        figures::percent(share)
+    ))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
+fn over(ns: u64, stage: &StageRecord) -> Option<f64> {
+    (stage.load.window_ns > 0).then(|| ns as f64 / stage.load.window_ns as f64)
+}
