@@ -1,0 +1,131 @@
+//! `exec`: runs a command in a cgroup of its own and counts it from its `execve` to its end.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use anyhow::Context as _;
+use bench_user::cli::ExecArgs;
+use bench_user::clock;
+use bench_user::ladder::Interrupt;
+use bench_user::observe::{ObserverSet, Options, Sample};
+use bench_user::plan::{TargetSpec, flags};
+use bench_user::report::{self, Format};
+use bench_user::target::{self, CommandLine, Exit, Limits, Spawned, Streams, TargetKind};
+use bench_user::units::show_ns;
+use serde::Serialize;
+
+use super::{Outcome, print, print_json};
+
+/// How often a signal is looked for while the command runs, ns.
+const SIGNAL_POLL_NS: u64 = 50_000_000;
+
+/// The blocks of a stage, with how long the command took and how it ended.
+#[derive(Debug, Serialize)]
+struct Executed<'a> {
+    wall_ns: u64,
+    exit: &'a Exit,
+    #[serde(flatten)]
+    sample: &'a Sample,
+}
+
+pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
+    let spec = flags::executed_target(args)?;
+    anyhow::ensure!(
+        rustix::process::geteuid().is_root(),
+        "making and watching a cgroup takes root: run it as `sudo bench-user exec`"
+    );
+    for leftover in target::remove_leftovers() {
+        drop(writeln!(std::io::stderr(), "removed a leftover of an earlier run: {leftover}"));
+    }
+    let interrupt = Interrupt::install()?;
+    let spawned = prepare(&spec, args.out.as_deref())?;
+    let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
+    let mut observers = ObserverSet::attach(&handle, Options { probes: true, probe_log: false });
+    if let Some(why) = observers.probes_missing() {
+        drop(writeln!(std::io::stderr(), "warning: no probes: {why}"));
+    }
+    observers.begin();
+    let mut started = spawned.release()?;
+    let exit = loop {
+        if let Some(exit) = started.exits_within(SIGNAL_POLL_NS) {
+            break Some(exit);
+        }
+        if interrupt.signal().is_some() {
+            break None;
+        }
+        // Takes ended threads out of the hash, which a command that forks a lot would fill.
+        observers.look();
+    };
+    let wall_ns = clock::now_ns() - started.released_ns();
+    let sample = observers.end().context("the window was begun")?;
+    let exit = exit.unwrap_or_else(|| started.stop());
+    show(args, &Executed { wall_ns, exit: &exit, sample: &sample })?;
+    Ok(Outcome::Checked(code(&exit)))
+}
+
+fn prepare(spec: &TargetSpec, out: Option<&Path>) -> anyhow::Result<Spawned> {
+    let argv: Vec<OsString> = spec.command.iter().flatten().map(OsString::from).collect();
+    let run_id = format!("exec-{}", std::process::id());
+    let command = CommandLine {
+        name: &spec.name,
+        run_id: &run_id,
+        argv: &argv,
+        env: &spec.env,
+        dir: spec.dir.as_deref().unwrap_or(Path::new(".")),
+        limits: Limits { cpus: spec.cpus, cpuset: spec.cpuset.clone(), memory: spec.memory },
+        shim: None,
+    };
+    let streams = match out {
+        None => {
+            Streams { stdin: Stdio::inherit(), stdout: Stdio::inherit(), stderr: Stdio::inherit() }
+        }
+        Some(dir) => {
+            let file = |name| {
+                File::create(dir.join(name))
+                    .with_context(|| format!("cannot write into {}", dir.display()))
+            };
+            std::fs::create_dir_all(dir)
+                .with_context(|| format!("cannot make the folder {}", dir.display()))?;
+            Streams {
+                stdin: Stdio::inherit(),
+                stdout: file("stdout.log")?.into(),
+                stderr: file("stderr.log")?.into(),
+            }
+        }
+    };
+    Ok(Spawned::prepare(&command, streams)?)
+}
+
+fn show(args: &ExecArgs, executed: &Executed<'_>) -> anyhow::Result<()> {
+    if let Some(dir) = &args.out {
+        let file = File::create(dir.join("exec.json"))
+            .with_context(|| format!("cannot write into {}", dir.display()))?;
+        serde_json::to_writer_pretty(file, executed)?;
+    }
+    if args.json {
+        return print_json(executed);
+    }
+    print(|out| {
+        #[expect(clippy::cast_precision_loss, reason = "for people")]
+        let wall = show_ns(executed.wall_ns as f64);
+        writeln!(out, "wall time {wall}, {}", ended(executed.exit))?;
+        report::sample(executed.sample, Format::Text, out)
+    })
+}
+
+fn ended(exit: &Exit) -> String {
+    let oom = if exit.oom_killed.value() == Some(&true) { " (out of memory)" } else { "" };
+    match (exit.code, &exit.signal) {
+        (Some(code), _) => format!("exit code {code}{oom}"),
+        (None, Some(signal)) => format!("ended by {signal}{oom}"),
+        (None, None) => format!("ended{oom}"),
+    }
+}
+
+/// The command's own code, as a shell would give it on: 128 for a signal.
+fn code(exit: &Exit) -> u8 {
+    exit.code.map_or(128, |code| u8::try_from(code & 0xff).unwrap_or(1))
+}

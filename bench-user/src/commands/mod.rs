@@ -1,0 +1,57 @@
+//! One file per command: it calls the modules and prints. The only place, besides `main.rs`,
+//! that writes to the terminal.
+
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Context as _;
+use bench_user::cli;
+use bench_user::report::Format;
+
+pub(crate) mod check;
+pub(crate) mod compare;
+pub(crate) mod completions;
+pub(crate) mod crawl;
+pub(crate) mod doctor;
+pub(crate) mod exec;
+pub(crate) mod observe;
+mod recorder;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod serve;
+
+/// How a command ended that could do its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Done; nothing was to be checked.
+    Done,
+    /// Claims were checked, with this exit code.
+    Checked(u8),
+}
+
+/// Writes to standard output. A reader that has seen enough (`| head`) is no failure, and must
+/// not change the exit code of a check.
+pub(crate) fn print(render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match render(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        ended => ended.context("cannot write to standard output"),
+    }
+}
+
+/// Writes data for programs to standard output.
+pub(crate) fn print_json(data: &impl serde::Serialize) -> anyhow::Result<()> {
+    print(|out| {
+        serde_json::to_writer_pretty(&mut *out, data)?;
+        writeln!(out)
+    })
+}
+
+/// The report's format of this name.
+pub(crate) fn format(name: cli::Format) -> Format {
+    match name {
+        cli::Format::Text => Format::Text,
+        cli::Format::Markdown => Format::Markdown,
+        cli::Format::Json => Format::Json,
+    }
+}

@@ -1,0 +1,100 @@
+//! `observe`: counts what a running target does while any other generator loads it, or none.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use bench_user::cli::ObserveArgs;
+use bench_user::clock;
+use bench_user::ladder::Interrupt;
+use bench_user::observe::{Look, ObserverSet, Options, Sample};
+use bench_user::plan::flags;
+use bench_user::report::{self, Format};
+use bench_user::target::{StartOptions, Target};
+use bench_user::units::{Bytes, show_count};
+use serde::Serialize;
+
+use super::{Outcome, print, print_json};
+
+/// The blocks of a stage, and how long was counted.
+#[derive(Debug, Serialize)]
+struct Observed<'a> {
+    wall_ns: u64,
+    #[serde(flatten)]
+    sample: &'a Sample,
+}
+
+pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
+    let spec = flags::observed_target(args)?;
+    anyhow::ensure!(
+        rustix::process::geteuid().is_root(),
+        "watching a cgroup takes root: run it as `sudo bench-user observe`"
+    );
+    let interrupt = Interrupt::install()?;
+    let here = Path::new("");
+    let run_id = format!("observe-{}", std::process::id());
+    let options = StartOptions {
+        run_id: &run_id,
+        logs_dir: here,
+        plan_dir: here,
+        shim: None,
+        interrupted: None,
+    };
+    let mut target = Target::start(&spec, &options)?;
+    target.handle.cgroup.as_result().map_err(|why| anyhow::anyhow!("nothing to observe: {why}"))?;
+    let mut observers =
+        ObserverSet::attach(&target.handle, Options { probes: true, probe_log: false });
+    if let Some(why) = observers.probes_missing() {
+        say(&format!("warning: no probes: {why}"));
+    }
+    let begin_ns = clock::now_ns();
+    observers.begin();
+    say("observing; Ctrl-C ends");
+    let end_ns = args.duration.map_or(u64::MAX, |d| begin_ns.saturating_add(d.as_ns()));
+    let mut next = begin_ns;
+    loop {
+        next = next.saturating_add(args.interval.as_ns().max(1_000_000));
+        let goes_on = interrupt.wait_until(next.min(end_ns));
+        if !goes_on || next >= end_ns {
+            break;
+        }
+        let look = observers.look();
+        if !args.json {
+            say(&line(&look));
+        }
+        if target.poll_exit().is_some() {
+            say("the target ended");
+            break;
+        }
+    }
+    let wall_ns = clock::now_ns() - begin_ns;
+    let sample = observers.end().unwrap_or_else(|| Sample::empty("nothing was observed"));
+    drop(target);
+    if args.json {
+        print_json(&Observed { wall_ns, sample: &sample })?;
+    } else {
+        print(|out| report::sample(&sample, Format::Text, out))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The figures since the line before, `n/a` for what is not measured.
+fn line(look: &Look) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    let rate = |n: Option<u64>| {
+        n.map_or("n/a".into(), |n| show_count(n as f64 * 1e9 / look.interval_ns.max(1) as f64))
+    };
+    let ratio = |n: Option<f64>| n.map_or("n/a".into(), |n| format!("{:.0} %", n * 100.0));
+    format!(
+        "{} syscalls/s, {} switches/s, CPU {}, busiest thread {}, memory {}",
+        rate(look.syscalls),
+        rate(look.switches),
+        ratio(look.cpu_ratio),
+        ratio(look.busiest_thread_ratio),
+        look.memory_bytes.map_or("n/a".into(), |n| Bytes(n).to_string()),
+    )
+}
+
+/// Progress goes to standard error, which may be closed.
+fn say(line: &str) {
+    drop(writeln!(std::io::stderr(), "{line}"));
+}

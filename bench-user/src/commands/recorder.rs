@@ -1,0 +1,127 @@
+//! Keeps a run as it goes: every event of the ladder becomes a part of the record, the record is
+//! written, and a line tells the user.
+
+use std::io::Write as _;
+
+use bench_user::analyze;
+use bench_user::ladder::{Event, Position, Sink};
+use bench_user::record::{RunDir, RunRecord, StageRecord, TargetRecord, Urls};
+use bench_user::target::TargetKind;
+use bench_user::units::{show_count, show_ns, show_per_request};
+
+/// The record so far and where it is kept.
+pub(crate) struct Recorder {
+    pub(crate) record: RunRecord,
+    pub(crate) dir: RunDir,
+    quiet: bool,
+}
+
+impl Recorder {
+    pub(crate) fn new(record: RunRecord, dir: RunDir, quiet: bool) -> Self {
+        Self { record, dir, quiet }
+    }
+
+    /// A line on standard error, which may be closed: progress is no reason to fail.
+    pub(crate) fn say(&self, line: &str) {
+        if !self.quiet {
+            drop(writeln!(std::io::stderr(), "{line}"));
+        }
+    }
+
+    /// The last target that ended by itself, how, and where to read on, as a sentence.
+    pub(crate) fn death(&self) -> Option<String> {
+        let died = |target: &&TargetRecord| target.exit.as_ref().is_some_and(|exit| !exit.by_us);
+        let target = self.record.targets.iter().rev().find(died)?;
+        let exit = target.exit.as_ref()?;
+        let output = match target.kind {
+            TargetKind::Command | TargetKind::Builtin => {
+                format!("its output is in {}", self.dir.logs_dir().display())
+            }
+            TargetKind::Container => "its engine has its output".to_owned(),
+            _ => "see its own log".to_owned(),
+        };
+        Some(format!("target `{}` ended by itself: {exit}; {output}", target.name))
+    }
+
+    fn target(&mut self, n: usize) -> &mut TargetRecord {
+        &mut self.record.targets[n]
+    }
+
+    fn begins(&self, n: usize, position: Position) {
+        let stages = self.record.plan.ladder.connections.len();
+        let control = if position.observed { "" } else { ", probes detached" };
+        self.say(&format!(
+            "{}: climb {} of {}, stage {} of {stages}: {} connections{control} ...",
+            self.record.targets[n].name,
+            position.repetition + 1,
+            self.record.plan.repeat,
+            position.index + 1,
+            position.connections,
+        ));
+    }
+}
+
+impl Sink for Recorder {
+    fn event(&mut self, event: Event<'_>) -> anyhow::Result<()> {
+        match event {
+            Event::Started { climb, target, urls } => {
+                let record = self.target(climb.target);
+                record.kind = target.handle.kind;
+                record.cgroup = target.handle.cgroup.clone().map(|dir| dir.display().to_string());
+                record.urls = Urls {
+                    count: urls.len(),
+                    first: urls.first().map(ToString::to_string).unwrap_or_default(),
+                };
+                record.image = target.image().cloned();
+                record.startup_ms = record.startup_ms.or(target.startup_ms());
+                if record.idle.is_none() {
+                    record.idle = Some(target.idle());
+                }
+                for note in &target.notes {
+                    self.say(&format!("note: {note}"));
+                }
+            }
+            Event::StageBegins { climb, position } => {
+                self.begins(climb.target, position);
+                return Ok(());
+            }
+            Event::Died { climb, exit } => self.target(climb.target).exit = exit.cloned(),
+            Event::StageDone { climb, done } => {
+                let mut stage = StageRecord::from(*done);
+                let target = self.target(climb.target);
+                stage.verdict = analyze::verdict(target, &stage);
+                let line = summary(&stage);
+                target.stages.push(stage);
+                self.say(&line);
+            }
+            Event::Ended { climb, is_healthy, exit } => {
+                let target = self.target(climb.target);
+                target.final_health = is_healthy.or(target.final_health);
+                // An end by itself, seen before, says more than the end that we made.
+                if target.exit.as_ref().is_none_or(|seen| seen.by_us) {
+                    target.exit = exit.cloned();
+                }
+            }
+            Event::Warning(text) => {
+                self.say(&format!("warning: {text}"));
+                return Ok(());
+            }
+        }
+        Ok(self.dir.save(&self.record)?)
+    }
+}
+
+/// One stage in one line.
+fn summary(stage: &StageRecord) -> String {
+    let mut parts = vec![format!("  {}/s", show_count(stage.load.achieved_rps))];
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    parts.extend(stage.load.response_ns.p99.map(|p99| format!("p99 {}", show_ns(p99 as f64))));
+    let per_request =
+        |what, n: Option<f64>| n.map(|n| format!("{} {what} a request", show_per_request(n)));
+    let syscalls = stage.syscalls.value().and_then(|syscalls| syscalls.per_request);
+    let switches = stage.sched.value().and_then(|sched| sched.per_request);
+    parts.extend(per_request("syscalls", syscalls));
+    parts.extend(per_request("switches", switches));
+    parts.extend(stage.verdict.stopped_by.as_ref().map(|rule| format!("stopped: {rule}")));
+    parts.join(", ")
+}

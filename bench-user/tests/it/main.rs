@@ -1,0 +1,19 @@
+//! What the library and the program do from the outside, without root.
+
+/// The real program: help, bad arguments, completions, and the README's words about them.
+mod cli;
+
+/// Records made by hand.
+mod runs;
+
+/// Stored text.
+mod golden;
+
+/// Reports against stored text.
+mod report;
+
+/// Records on disk.
+mod store;
+
+/// The plans in `examples/`.
+mod examples;

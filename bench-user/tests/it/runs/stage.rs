@@ -1,0 +1,294 @@
+//! Stages and observed windows, with figures around round numbers.
+
+use std::collections::BTreeMap;
+
+use bench_user::distribution::Distribution;
+use bench_user::load::{Account, Connections, Generator, LoadSample, Outcomes};
+use bench_user::measured::Measured::{self, Value};
+use bench_user::observe::{
+    CgroupUse, Count, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread,
+};
+use bench_user::record::{Bottleneck, Loop, StageRecord, StageSample, Verdict};
+
+/// Length of every window, ns.
+const WINDOW: u64 = 5_000_000_000;
+
+/// What a level of a target is built around.
+#[derive(Clone, Copy)]
+pub(super) struct Around {
+    pub(super) connections: u32,
+    pub(super) rps: u64,
+    pub(super) p50: u64,
+    pub(super) p99: u64,
+    /// Reads, writes and waits per 100 requests.
+    pub(super) syscalls: [u64; 3],
+    /// Switches per 1,000 requests.
+    pub(super) switches: u64,
+    pub(super) runq_p99: u64,
+    pub(super) busiest: f64,
+    pub(super) limit: Bottleneck,
+}
+
+pub(super) const LEAN: [Around; 3] = [
+    Around {
+        connections: 10,
+        rps: 20_000,
+        p50: 400_000,
+        p99: 900_000,
+        syscalls: [100, 100, 80],
+        switches: 500,
+        runq_p99: 40_000,
+        busiest: 0.70,
+        limit: Bottleneck::None,
+    },
+    Around {
+        connections: 20,
+        rps: 31_000,
+        p50: 620_000,
+        p99: 1_500_000,
+        syscalls: [100, 100, 50],
+        switches: 200,
+        runq_p99: 60_000,
+        busiest: 0.98,
+        limit: Bottleneck::SingleThread,
+    },
+    Around {
+        connections: 50,
+        rps: 30_000,
+        p50: 1_600_000,
+        p99: 4_000_000,
+        syscalls: [100, 100, 20],
+        switches: 100,
+        runq_p99: 80_000,
+        busiest: 0.99,
+        limit: Bottleneck::SingleThread,
+    },
+];
+
+/// The same server with four writes a response, at 60 % of the rate.
+pub(super) fn chatty() -> [Around; 3] {
+    LEAN.map(|lean| Around {
+        rps: lean.rps * 6 / 10,
+        p50: lean.p50 * 2,
+        p99: lean.p99 * 2,
+        syscalls: [100, 400, lean.syscalls[2]],
+        ..lean
+    })
+}
+
+/// 99 %, 100 % or 101 % of a number that 100 divides.
+fn of_three(number: u64, repetition: u32) -> u64 {
+    number / 100 * (99 + u64::from(repetition))
+}
+
+/// A stage of one repetition; an unobserved one is a control stage.
+pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool) -> StageRecord {
+    let load = load(around, repetition);
+    let requests = load.requests;
+    let why = "the probes are detached in the control stage";
+    let kernel = |yes: bool| if yes { Ok(()) } else { Err(why) };
+    StageRecord {
+        index,
+        repetition,
+        observed,
+        kind: Loop::Closed,
+        connections: around.connections,
+        offered_rps: None,
+        duration_s: 5.0,
+        syscalls: kernel(observed).map(|()| syscalls(around, requests)).into(),
+        sched: kernel(observed).map(|()| sched(around, requests, repetition)).into(),
+        threads: Value(threads(around, repetition)),
+        perf: BTreeMap::from([
+            ("context-switches".into(), Value(PerfCount { value: 31_000, scaled: false })),
+            ("cycles".into(), Measured::unavailable("no hardware counters: the PMU is hidden")),
+            ("task-clock".into(), Value(PerfCount { value: 4_900_000_000, scaled: false })),
+        ]),
+        cgroup: cgroup(around),
+        net: Value(Net { listen_overflows: 0, listen_drops: 0, retransmits: 3 }),
+        observer_cost: ObserverCost {
+            bpf_ns: None,
+            bpf_runs: None,
+            user_cpu_ns: 100_000_000,
+            read_ns: 800_000,
+            lost: BTreeMap::from([("thread-table-full".into(), 0)]),
+        },
+        samples: vec![StageSample {
+            t_ms: 500.0,
+            achieved_rps: 0.1 + 0.2,
+            ..StageSample::default()
+        }],
+        verdict: Verdict {
+            bottleneck: around.limit,
+            evidence: vec![format!(
+                "the busiest thread was on a CPU for {:.0} % of the window",
+                around.busiest * 100.0
+            )],
+            stopped_by: None,
+        },
+        observed_requests: 0,
+        load,
+    }
+}
+
+fn load(around: &Around, repetition: u32) -> LoadSample {
+    let rate = of_three(around.rps, repetition);
+    let requests = rate * 5;
+    LoadSample {
+        window_start_ns: 1_000_000_000,
+        window_ns: WINDOW,
+        requests,
+        achieved_rps: f64::from(u32::try_from(rate).unwrap()),
+        outcomes: Outcomes { ok: requests, ..Outcomes::default() },
+        account: Account { started: requests, completed: requests, failed: 0, in_flight_at_end: 0 },
+        bytes_in: requests * 13,
+        bytes_out: requests * 60,
+        response_ns: Distribution {
+            count: requests,
+            p50: Some(of_three(around.p50, repetition)),
+            p99: Some(of_three(around.p99, repetition)),
+            ..Distribution::default()
+        },
+        service_ns: None,
+        connect_ns: Distribution::default(),
+        connections: Connections {
+            asked: around.connections,
+            live_median: around.connections,
+            live_min: around.connections,
+        },
+        generator: Generator {
+            workers: 1,
+            cpus: vec![1],
+            cpu_ratio: 0.6,
+            runq_ratio: Some(0.01),
+            lag_ns_p99: Some(90_000),
+            limited: false,
+        },
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "small numbers")]
+fn count(n: u64, requests: u64) -> Count {
+    Count { per_request: Some(n as f64 / requests as f64), ..Count::over(n, WINDOW) }
+}
+
+fn syscalls(around: &Around, requests: u64) -> Syscalls {
+    let names = ["read", "write", "epoll_wait"];
+    let each = around.syscalls.map(|per_100| requests * per_100 / 100);
+    let total = count(each.iter().sum(), requests);
+    Syscalls {
+        total: total.count,
+        per_sec: total.per_sec,
+        per_request: total.per_request,
+        by_name: names
+            .map(String::from)
+            .into_iter()
+            .zip(each.map(|n| count(n, requests)))
+            .collect(),
+        missed: 0,
+        hook: "tracepoint".into(),
+    }
+}
+
+fn sched(around: &Around, requests: u64, repetition: u32) -> Sched {
+    let switches = count(requests * around.switches / 1000, requests);
+    Sched {
+        switches_voluntary: switches.count - 5,
+        switches_involuntary: 5,
+        per_sec: switches.per_sec,
+        per_request: switches.per_request,
+        migrations: Value(7),
+        runqlat_ns: Distribution {
+            count: switches.count,
+            p50: Some(4_000),
+            p99: Some(of_three(around.runq_p99, repetition)),
+            max: Some(900_000),
+            ..Distribution::default()
+        },
+        runqlat_sum_ns: 250_000_000,
+        oncpu_ns: 4_900_000_000,
+        switches_seen: switches.count,
+        missed: 0,
+    }
+}
+
+fn threads(around: &Around, repetition: u32) -> Vec<Thread> {
+    let thread = |tid, comm: &str, ratio: f64| Thread {
+        tid,
+        pid: 4000,
+        comm: comm.into(),
+        oncpu_ratio: ratio,
+        runq_ratio: 0.012,
+        oncpu_ns: if tid == 4001 { 4_000_000_000 } else { 0 },
+        runq_ns: 60_000_000,
+        switches_voluntary: 1_234,
+        switches_involuntary: 5,
+        exited: tid == 4002,
+    };
+    let ratio = around.busiest + (f64::from(repetition) - 1.0) / 1000.0;
+    vec![thread(4001, "worker|0", ratio), thread(4002, "timer", 0.0)]
+}
+
+fn cgroup(around: &Around) -> CgroupUse {
+    CgroupUse {
+        cpu_ratio: Value(around.busiest),
+        user_ns: Value(1_500_000_000),
+        system_ns: Value(3_400_000_000),
+        cpu_limit: Value(1.0),
+        cpus_allowed: Value(2),
+        nr_periods: Value(50),
+        nr_throttled: Value(4),
+        throttled_ns: Value(20_000_000),
+        memory_peak_bytes: Value(3 << 20),
+        memory_current_bytes: Value(2 << 20),
+        memory_limit_bytes: Measured::unavailable("it has no memory limit"),
+        oom_kills: Value(0),
+        pids_peak: Measured::unavailable("the pids controller keeps no peak before Linux 6.11"),
+        pids_current: Value(2),
+        psi: BTreeMap::from([("cpu.some".into(), Value(150_000_000))]),
+    }
+}
+
+/// A window of an instrument that saw everything.
+pub(crate) fn everything_observed() -> Sample {
+    let stage = stage(&LEAN[1], 1, 1, true);
+    Sample {
+        window_ns: WINDOW,
+        syscalls: stage.syscalls,
+        sched: stage.sched,
+        threads: stage.threads,
+        perf: stage.perf,
+        cgroup: stage.cgroup,
+        net: stage.net,
+        observer_cost: stage.observer_cost,
+    }
+}
+
+/// A window of an instrument that saw nothing, for one reason.
+pub(crate) fn nothing_observed(why: &str) -> Sample {
+    Sample {
+        window_ns: WINDOW,
+        syscalls: Measured::unavailable(why),
+        sched: Measured::unavailable(why),
+        threads: Measured::unavailable(why),
+        perf: BTreeMap::from([("cycles".into(), Measured::unavailable(why))]),
+        cgroup: CgroupUse {
+            cpu_ratio: Measured::unavailable(why),
+            user_ns: Measured::unavailable(why),
+            system_ns: Measured::unavailable(why),
+            cpu_limit: Measured::unavailable(why),
+            cpus_allowed: Measured::unavailable(why),
+            nr_periods: Measured::unavailable(why),
+            nr_throttled: Measured::unavailable(why),
+            throttled_ns: Measured::unavailable(why),
+            memory_peak_bytes: Measured::unavailable(why),
+            memory_current_bytes: Measured::unavailable(why),
+            memory_limit_bytes: Measured::unavailable(why),
+            oom_kills: Measured::unavailable(why),
+            pids_peak: Measured::unavailable(why),
+            pids_current: Measured::unavailable(why),
+            psi: BTreeMap::from([("cpu.some".into(), Measured::unavailable(why))]),
+        },
+        net: Measured::unavailable(why),
+        observer_cost: ObserverCost::default(),
+    }
+}

@@ -1,0 +1,142 @@
+//! Records on disk: written whole or not at all, read back as they were, refused in one sentence.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be had fails its test")]
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use bench_user::distribution::Distribution;
+use bench_user::record::{self, RunDir, RunRecord, StoreError};
+use hdrhistogram::Histogram;
+
+use super::runs;
+
+/// Saves into a folder of its own and reads it back.
+fn there_and_back(run: &RunRecord) -> RunRecord {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = RunDir::create(Some(&folder.path().join("a/b")), "x", "y").unwrap();
+    dir.save(run).unwrap();
+    record::read(dir.path()).unwrap()
+}
+
+/// With a real histogram, a number that decimal fractions cannot hold, and every status.
+fn with_everything() -> RunRecord {
+    let mut run = runs::two_targets();
+    let mut histogram = Histogram::new(3).unwrap();
+    (1..=2_000).for_each(|ns| histogram.record(ns * 997).unwrap());
+    let load = &mut run.targets[0].stages[0].load;
+    load.response_ns = Distribution::from_histogram(&histogram, None);
+    load.service_ns = Some(load.response_ns.clone());
+    load.achieved_rps = 31_234.567_890_123_45;
+    load.outcomes.other_status.insert(404, u64::MAX);
+    run.plan.stop.errors = bench_user::plan::Limit::Switch(false);
+    run
+}
+
+#[test]
+fn a_record_comes_back_as_it_was() {
+    for run in [with_everything(), runs::interrupted(), runs::unavailable()] {
+        assert_eq!(there_and_back(&run), run);
+    }
+}
+
+#[test]
+fn records_follow_the_published_schema() {
+    let schema = record::schema();
+    assert_eq!(
+        (&schema["$id"], &schema["title"]),
+        (&record::SCHEMA.into(), &record::SCHEMA.into())
+    );
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for run in [with_everything(), runs::interrupted(), runs::unavailable()] {
+        let json = serde_json::to_value(&run).unwrap();
+        let errors: Vec<String> =
+            validator.iter_errors(&json).map(|e| format!("{}: {e}", e.instance_path())).collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        for (field, value) in [("schema", "bench-user/run/0".into()), ("targets", 7.into())] {
+            let mut wrong = json.clone();
+            wrong[field] = value;
+            assert!(!validator.is_valid(&wrong), "{field}");
+        }
+    }
+}
+
+#[test]
+fn saving_again_replaces_the_record_and_leaves_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = RunDir::create(Some(folder.path()), "x", "y").unwrap();
+    let mut run = runs::interrupted();
+    dir.save(&run).unwrap();
+    run.interrupted = None;
+    dir.save(&run).unwrap();
+    assert_eq!(record::read(&folder.path().join("run.json")).unwrap(), run);
+    let names = |path: &Path| {
+        let entries = std::fs::read_dir(path).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(folder.path()), ["logs", "run.json"]);
+    let mode = std::fs::metadata(folder.path().join("run.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o400, 0o400);
+}
+
+#[test]
+fn a_figure_that_is_not_finite_is_refused_and_the_last_record_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = RunDir::create(Some(folder.path()), "x", "y").unwrap();
+    let good = runs::two_targets();
+    dir.save(&good).unwrap();
+
+    // Where JSON would silently turn it into "not there", and where it could not be read at all.
+    let mut quiet = good.clone();
+    quiet.analysis.as_mut().unwrap().ladders[0].peak_rps = Some(f64::NAN);
+    let mut loud = good.clone();
+    loud.targets[1].stages[2].load.achieved_rps = f64::INFINITY;
+    let mut in_a_stage = good.clone();
+    in_a_stage.targets[1].stages[2].samples[0].cpu_ratio = Some(f64::NAN);
+    for (bad, place) in [
+        (quiet, "the analysis"),
+        (loud, "targets[1].stages[2].load.achieved_rps"),
+        (in_a_stage, "the stage of `chatty` with 50 connections"),
+    ] {
+        let error = dir.save(&bad).unwrap_err().to_string();
+        assert!(error.contains(place) && error.contains("not finite"), "{error}");
+        assert_eq!(record::read(folder.path()).unwrap(), good);
+    }
+}
+
+#[test]
+fn a_folder_that_holds_a_run_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = RunDir::create(Some(folder.path()), "x", "y").unwrap();
+    dir.save(&runs::interrupted()).unwrap();
+    let error = RunDir::create(Some(folder.path()), "x", "y").unwrap_err();
+    assert!(matches!(error, StoreError::Occupied(_)), "{error}");
+    assert!(error.to_string().contains("--out"), "{error}");
+}
+
+/// Reads a stored file that is no record of this version and gives back the sentence.
+fn refusal(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
+    let sentence = record::read(&path).unwrap_err().to_string();
+    assert!(sentence.contains(name) && !sentence.contains('\n'), "{sentence}");
+    sentence
+}
+
+#[test]
+fn what_is_not_a_record_is_refused_with_the_place_of_the_problem() {
+    let unknown = refusal("run-unknown-version.json");
+    assert!(unknown.contains("`bench-user/run/9`") && unknown.contains("`bench-user/run/1`"));
+    let broken = refusal("run-broken.json");
+    assert!(broken.contains("at targets[0].stages[1].load.requests:"), "{broken}");
+    let cut_off = refusal("run-cut-off.json");
+    assert!(cut_off.contains("line") && cut_off.contains("EOF"), "{cut_off}");
+    let missing = refusal("run-that-is-not-there.json");
+    assert!(missing.contains("no run at"), "{missing}");
+}
+
+#[test]
+fn the_name_of_a_run_holds_its_time_and_a_random_part() {
+    assert_eq!(record::new_id("2026-11-30T10:15:00Z", 0xc0_ffee), "20261130-101500-00c0ffee");
+}

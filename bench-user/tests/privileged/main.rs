@@ -1,0 +1,38 @@
+//! Tests that need root: the instruments against known amounts of work.
+
+mod cgroup;
+mod perf;
+mod place;
+mod probes;
+mod run;
+mod store;
+mod target;
+mod threads;
+mod workload;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    workload::dispatch();
+    let mut arguments = Arguments::from_args();
+    // They count what is attached and share two CPUs.
+    arguments.test_threads.get_or_insert(1);
+    let mut tests: Vec<Trial> = [
+        probes::tests(),
+        perf::tests(),
+        cgroup::tests(),
+        threads::tests(),
+        target::tests(),
+        store::tests(),
+        run::tests(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !rustix::process::geteuid().is_root() {
+        tests = tests.into_iter().map(|test| test.with_ignored_flag(true)).collect();
+    }
+    libtest_mimic::run(&arguments, tests).exit_code()
+}

@@ -1,0 +1,260 @@
+//! The probes against exact amounts of work and against the kernel's other books.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+use bench_user::measured::Measured;
+use bench_user::observe::threads::{ThreadBooks, read_cgroup};
+use bench_user::observe::{ObserverSet, Options, Sample, Sched, Syscalls};
+use bench_user::target::{TargetHandle, TargetKind};
+use libtest_mimic::Trial;
+
+use crate::place::{Place, trial};
+use crate::workload::Workload;
+
+pub(crate) fn tests() -> Vec<Trial> {
+    vec![
+        trial("probes::a_million_calls_of_four_threads_are_a_million", a_million_calls),
+        trial("probes::calls_outside_the_cgroup_add_nothing", calls_outside),
+        trial("probes::a_child_cgroup_made_later_counts", a_child_cgroup_made_later_counts),
+        trial("probes::looks_inside_a_window_add_up_to_it", looks_add_up),
+        trial("probes::scheduling_equals_the_kernels_books", scheduling_equals_the_kernels_books),
+        trial("probes::threads_born_and_ended_are_in_the_totals", threads_born_and_ended),
+        trial("probes::switches_equal_the_perf_counter", switches_equal_the_perf_counter),
+        trial("probes::nothing_stays_attached", nothing_stays_attached),
+    ]
+}
+
+fn handle(directory: &Path) -> TargetHandle {
+    TargetHandle {
+        name: "test".into(),
+        kind: TargetKind::Cgroup,
+        urls: Vec::new(),
+        cgroup: Measured::Value(directory.to_owned()),
+        controllers: BTreeMap::new(),
+        main_pid: None,
+    }
+}
+
+pub(crate) fn observe(place: &Place) -> Result<ObserverSet> {
+    let set = ObserverSet::attach(&handle(&place.v2), Options { probes: true, probe_log: false });
+    ensure!(set.probes_missing().is_none(), "{:?}", set.probes_missing());
+    Ok(set)
+}
+
+fn syscalls(sample: &Sample) -> Result<&Syscalls> {
+    let block = sample.syscalls.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    ensure!(block.missed == 0, "the kernel skipped {} events", block.missed);
+    Ok(block)
+}
+
+fn sched(sample: &Sample) -> Result<&Sched> {
+    let block = sample.sched.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    ensure!(block.missed == 0, "{:?}", sample.observer_cost.lost);
+    Ok(block)
+}
+
+fn calls(sample: &Sample) -> Result<u64> {
+    Ok(syscalls(sample)?.by_name.get("getppid").map_or(0, |count| count.count))
+}
+
+fn a_million_calls() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start("getppid 4 1000000")?;
+    place.take_in(workload.pid())?;
+    let mut set = observe(&place)?;
+    set.begin();
+    workload.work()?;
+    let sample = set.end().context("a window was begun")?;
+    ensure!(calls(&sample)? == 1_000_000, "counted {}", calls(&sample)?);
+    Ok(())
+}
+
+fn calls_outside() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start("getppid 2 100000")?;
+    let mut set = observe(&place)?;
+    set.begin();
+    workload.work()?;
+    let sample = set.end().context("a window was begun")?;
+    ensure!(syscalls(&sample)?.total == 0, "{:?}", sample.syscalls);
+    ensure!(sched(&sample)?.switches_seen == 0, "{:?}", sample.sched);
+    Ok(())
+}
+
+fn a_child_cgroup_made_later_counts() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut set = observe(&place)?;
+    set.begin();
+    let mut workload = Workload::start("getppid 3 30000")?;
+    place.child_with(workload.pid())?;
+    workload.work()?;
+    let sample = set.end().context("a window was begun")?;
+    ensure!(calls(&sample)? == 30_000, "counted {}", calls(&sample)?);
+    workload.finish()?;
+    Ok(())
+}
+
+fn looks_add_up() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start("getppid 4 1000000")?;
+    place.take_in(workload.pid())?;
+    let mut set = observe(&place)?;
+    set.begin();
+    workload.go()?;
+    let mut looks = Vec::new();
+    for _ in 0..10 {
+        looks.push(set.look().syscalls.context("the probes are attached")?);
+    }
+    workload.wait_done()?;
+    looks.push(set.look().syscalls.context("the probes are attached")?);
+    let sample = set.end().context("a window was begun")?;
+    let (sum, total) = (looks.iter().sum::<u64>(), syscalls(&sample)?.total);
+    ensure!(sum == total, "the looks add up to {sum}, the window has {total}");
+    ensure!(calls(&sample)? == 1_000_000, "counted {}", calls(&sample)?);
+    Ok(())
+}
+
+/// Spinners, sleepers and a ping-pong together on all CPUs.
+fn scheduling_equals_the_kernels_books() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut mix = ["spin 200 3", "sleepers 3 50", "pingpong 3000"]
+        .map(Workload::start)
+        .into_iter()
+        .collect::<Result<Vec<_>>>()?;
+    for workload in &mix {
+        place.take_in(workload.pid())?;
+    }
+    let mut set = observe(&place)?;
+    set.begin();
+    let before = read_cgroup(&place.v2)?;
+    for workload in &mut mix {
+        workload.go()?;
+    }
+    for workload in &mut mix {
+        workload.wait_done()?;
+    }
+    let after = read_cgroup(&place.v2)?;
+    let sample = set.end().context("a window was begun")?;
+
+    let threads = sample.threads.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let mut total = [0; 5];
+    for (before, after) in before.iter().zip(&after) {
+        let expected = added(before, after);
+        let thread = threads
+            .iter()
+            .find(|t| t.tid == after.tid)
+            .with_context(|| format!("{} is not among the threads", after.comm))?;
+        let found = [
+            thread.switches_voluntary,
+            thread.switches_involuntary,
+            thread.oncpu_ns,
+            thread.runq_ns,
+        ];
+        ensure!(found == expected[..4], "{}: {found:?}, the books say {expected:?}", after.comm);
+        for (sum, part) in total.iter_mut().zip(expected) {
+            *sum += part;
+        }
+    }
+    let block = sched(&sample)?;
+    // The wait before the first stint that the probe sees the end of is not known to it.
+    let unknown = ["sched_first_sights", "sched_merged_stints"]
+        .map(|cause| sample.observer_cost.lost.get(cause).copied().unwrap_or(0));
+    ensure!(unknown == [before.len() as u64, 0], "{unknown:?}");
+    let found = [
+        block.switches_voluntary,
+        block.switches_involuntary,
+        block.oncpu_ns,
+        block.runqlat_sum_ns,
+        block.runqlat_ns.count + before.len() as u64,
+    ];
+    ensure!(found == total, "{found:?}, the books say {total:?}");
+    ensure!(
+        block.switches_seen == block.switches_voluntary + block.switches_involuntary,
+        "{block:?}"
+    );
+    Ok(())
+}
+
+/// Voluntary, involuntary, on-CPU, run-queue, stints.
+fn added(before: &ThreadBooks, after: &ThreadBooks) -> [u64; 5] {
+    [
+        after.voluntary - before.voluntary,
+        after.involuntary - before.involuntary,
+        after.oncpu_ns - before.oncpu_ns,
+        after.runq_ns - before.runq_ns,
+        after.timeslices - before.timeslices,
+    ]
+}
+
+/// Processes that start and exit inside the window: their books are gone when it closes, so the
+/// parent's reaped usage and the perf counters are the witnesses.
+fn threads_born_and_ended() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start("families 20 5")?;
+    place.take_in(workload.pid())?;
+    let mut set = observe(&place)?;
+    set.begin();
+    workload.work()?;
+    let sample = set.end().context("a window was begun")?;
+    let block = sched(&sample)?;
+    let switches = block.switches_voluntary + block.switches_involuntary;
+    ensure!(switches == block.switches_seen, "{block:?}");
+    let perf = |name: &str| -> Result<u64> {
+        let count = sample.perf.get(name).context("opened")?;
+        Ok(count.as_result().map_err(|why| anyhow::anyhow!("{why}"))?.value)
+    };
+    ensure!(perf("context-switches")? == switches, "{:?} and {block:?}", sample.perf);
+    // The clock of perf starts and stops a little inside the stint that the scheduler books;
+    // 20 x 6 short lives and as many stints as switches bound the difference.
+    let clock = perf("task-clock")?;
+    let slack = switches * 20_000;
+    ensure!(block.oncpu_ns.abs_diff(clock) <= slack, "{} against {clock}", block.oncpu_ns);
+    let threads = sample.threads.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let ended = threads.iter().filter(|t| t.exited).count();
+    ensure!(ended == 20 * 6, "{ended} threads ended in the window");
+    Ok(())
+}
+
+/// While the target runs: each thread at an edge may be in one switch that one source has and
+/// the other has not, and the sources are read one after the other.
+fn switches_equal_the_perf_counter() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start("pingpong 20000")?;
+    place.take_in(workload.pid())?;
+    let mut set = observe(&place)?;
+    set.begin();
+    workload.work()?;
+    let sample = set.end().context("a window was begun")?;
+    let perf =
+        sample.perf["context-switches"].as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    // Read at rest, so there is nothing in flight and the bound is zero.
+    ensure!(perf.value == sched(&sample)?.switches_seen, "{perf:?} and {:?}", sample.sched);
+    Ok(())
+}
+
+fn nothing_stays_attached() -> Result<()> {
+    let ours = || {
+        aya::programs::loaded_programs()
+            .filter_map(Result::ok)
+            .filter(|p| {
+                matches!(p.name_as_str(), Some("sys_enter" | "sys_enter_tp" | "sched_switch"))
+            })
+            .map(|p| p.id())
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    let place = Place::new(&[])?;
+    let before = ours();
+    let set = observe(&place)?;
+    let attached: std::collections::BTreeSet<u32> = &ours() - &before;
+    ensure!(attached.len() == 2, "attached {attached:?}");
+    drop(set);
+    // The kernel frees programs after a grace period of its own.
+    let deadline = bench_user::clock::now_ns() + 5_000_000_000;
+    while !ours().is_disjoint(&attached) {
+        ensure!(bench_user::clock::now_ns() < deadline, "still loaded: {:?}", ours());
+        std::thread::yield_now();
+    }
+    Ok(())
+}

@@ -1,0 +1,290 @@
+//! The whole program against its own servers, whose work is known to the syscall.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, ensure};
+use bench_user::ladder::Interrupt;
+use bench_user::load::{RunningLoad, StageLoad, Window};
+use bench_user::plan::Builtin;
+use bench_user::record::{self, Bottleneck, RunRecord};
+use bench_user::target::builtin::syscalls_per_request;
+use bench_user::{clock, fetch};
+use libtest_mimic::Trial;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use url::Url;
+
+use crate::place::{Place, trial};
+use crate::probes::observe;
+
+pub(crate) fn tests() -> Vec<Trial> {
+    vec![
+        trial("run::the_servers_make_the_syscalls_they_are_known_to_make", known_syscalls),
+        trial("run::client_and_server_agree_in_every_stage", client_and_server_agree),
+        trial("run::quotients_of_a_stage_are_those_of_the_server", quotients_of_a_stage),
+        trial("run::a_killed_run_keeps_its_stages_and_leaves_nothing", killed_run),
+        trial("run::a_signal_ends_a_run_in_order", interrupted_run),
+        trial("run::a_target_that_ends_in_a_stage_is_said_to", target_that_ends),
+        trial("run::exec_counts_a_command_from_its_execve", exec_counts),
+    ]
+}
+
+fn bench_user() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bench-user"));
+    command.stdin(Stdio::null());
+    command
+}
+
+fn pause_until(deadline_ns: u64, mut is_done: impl FnMut() -> Result<bool>) -> Result<()> {
+    let waiting = Interrupt::default();
+    while !is_done()? {
+        ensure!(clock::now_ns() < deadline_ns, "it took too long");
+        ensure!(waiting.wait_until(clock::now_ns() + 2_000_000), "nobody sends a signal here");
+    }
+    Ok(())
+}
+
+fn in_seconds(s: u64) -> u64 {
+    clock::now_ns() + s * 1_000_000_000
+}
+
+/// A built-in server in a cgroup of the test's own, killed when it is dropped.
+struct Server {
+    child: Child,
+    url: Url,
+}
+
+impl Server {
+    fn start(kind: &str, place: &Place) -> Result<Self> {
+        let mut child = bench_user()
+            .args(["serve", "--builtin", kind, "--address", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().context("piped")?).read_line(&mut line)?;
+        place.take_in(child.id())?;
+        let url = line.split_whitespace().last().context("it says where it listens")?.parse()?;
+        Ok(Self { child, url })
+    }
+
+    fn answered(&self) -> Result<u64> {
+        let body = fetch::get(&self.url.join("/stats")?, Duration::from_secs(5))?.body;
+        let stats: serde_json::Value = serde_json::from_slice(&body)?;
+        stats["answered"].as_u64().context("a number")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to kill and nothing to report.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn load(url: &Url, connections: u32) -> StageLoad {
+    let start_ns = clock::now_ns() + 50_000_000;
+    StageLoad {
+        urls: Arc::from([url.clone()]),
+        connections,
+        workers: 1,
+        cpus: Vec::new(),
+        timeout: Duration::from_secs(10),
+        headers: std::collections::BTreeMap::new(),
+        window: Window { start_ns, end_ns: start_ns + 300_000_000 },
+        interval_ns: 100_000_000,
+        cooldown: Duration::from_secs(5),
+    }
+}
+
+/// Read at rest before the first connection and after the last close, so there is no edge: for
+/// every request one receive and the known sends, for every connection the receive of its end.
+fn known_syscalls() -> Result<()> {
+    for (kind, name) in [(Builtin::Lean, "lean"), (Builtin::Chatty, "chatty")] {
+        let place = Place::new(&[])?;
+        let server = Server::start(name, &place)?;
+        let mut set = observe(&place)?;
+        set.begin();
+        let (sample, _) = RunningLoad::start(load(&server.url, 7))?.finish();
+        let threads = || -> Result<usize> {
+            Ok(std::fs::read_dir(format!("/proc/{}/task", server.child.id()))?.count())
+        };
+        // Its thread for a connection ends when it has seen the close.
+        pause_until(in_seconds(5), || Ok(threads()? == 1))?;
+        let kernel = set.end().context("a window was begun")?;
+        let requests = sample.account.completed;
+        ensure!(sample.account.failed == 0 && sample.account.in_flight_at_end == 0, "{sample:?}");
+        let by_name = &kernel.syscalls.value().context("measured")?.by_name;
+        let count = |syscall| by_name.get(syscall).map_or(0, |count| count.count);
+        let (receives, sends) = (count("recvfrom"), count("sendto"));
+        ensure!(receives == requests + 7, "{name}: {receives} receives, {requests} requests");
+        let expected = (syscalls_per_request(kind) - 1) * requests;
+        ensure!(sends == expected, "{name}: {sends} sends and not {expected}");
+    }
+    Ok(())
+}
+
+/// One run for each stage, so that the server's count can be read between them.
+fn client_and_server_agree() -> Result<()> {
+    let place = Place::new(&[])?;
+    let server = Server::start("lean", &place)?;
+    for connections in ["1", "5", "32"] {
+        let before = server.answered()?;
+        let run = measured(&place, &server, &["--connections", connections])?;
+        let answered = server.answered()? - before;
+        let account = &run.targets[0].stages[0].load.account;
+        ensure!(account.started == account.completed + account.failed + account.in_flight_at_end);
+        ensure!(account.in_flight_at_end == 0 && account.failed == 0, "{account:?}");
+        // The tool asks once whether the server is there and once whether it still is.
+        let expected = account.completed + 2;
+        ensure!(answered == expected, "the server answered {answered}, the client says {expected}");
+    }
+    Ok(())
+}
+
+/// In a stage the edges cut requests in two: each connection may have one at either edge of
+/// which one side is counted and the other is not.
+fn quotients_of_a_stage() -> Result<()> {
+    for (kind, name) in [(Builtin::Lean, "lean"), (Builtin::Chatty, "chatty")] {
+        let place = Place::new(&[])?;
+        let server = Server::start(name, &place)?;
+        let run = measured(&place, &server, &["--connections", "4"])?;
+        let stage = &run.targets[0].stages[0];
+        let syscalls = stage.syscalls.value().context("measured")?;
+        ensure!(syscalls.missed == 0, "{syscalls:?}");
+        let work = syscalls.by_name["recvfrom"].count + syscalls.by_name["sendto"].count;
+        let each = syscalls_per_request(kind);
+        let bound = each * 4 * 2;
+        let expected = each * stage.observed_requests;
+        ensure!(work.abs_diff(expected) <= bound, "{name}: {work} and not {expected}");
+        let shown = syscalls.per_request.context("requests were made")?;
+        ensure!((shown - each as f64).abs() < 0.1, "{name}: {shown} syscalls a request");
+    }
+    Ok(())
+}
+
+fn measured(place: &Place, server: &Server, more: &[&str]) -> Result<RunRecord> {
+    let dir = TempDir::new()?;
+    let out = dir.path().join("run");
+    let output = bench_user()
+        .args(["run", "--quiet", "--no-control", "--warmup", "100ms", "--duration", "400ms"])
+        .arg("--cgroup")
+        .arg(&place.v2)
+        .args(["--url", server.url.as_str(), "--out"])
+        .arg(&out)
+        .args(more)
+        .output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    Ok(record::read(&out)?)
+}
+
+fn long_run(out: &Path) -> Result<Child> {
+    Ok(bench_user()
+        .args(["run", "--builtin", "lean", "--no-control", "--connections", "1,2,3,4,5,6,7,8"])
+        .args(["--warmup", "50ms", "--duration", "250ms", "--pause", "1ms", "--out"])
+        .arg(out)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?)
+}
+
+fn stages(out: &Path) -> usize {
+    record::read(out).map_or(0, |run| run.targets[0].stages.len())
+}
+
+/// Cgroup directories of a run that is found by its record.
+fn cgroup_of(out: &Path) -> Result<PathBuf> {
+    let run = record::read(out)?;
+    let dir = run.targets[0].cgroup.value().context("it has a cgroup")?;
+    Ok(PathBuf::from(dir))
+}
+
+fn programs() -> BTreeSet<u32> {
+    aya::programs::loaded_programs().filter_map(Result::ok).map(|program| program.id()).collect()
+}
+
+fn killed_run() -> Result<()> {
+    let dir = TempDir::new()?;
+    let out = dir.path().join("run");
+    let before = programs();
+    let mut child = long_run(&out)?;
+    pause_until(in_seconds(20), || Ok(stages(&out) >= 2))?;
+    let attached: BTreeSet<u32> = &programs() - &before;
+    ensure!(!attached.is_empty(), "the probes were attached");
+    child.kill()?;
+    child.wait()?;
+    let kept = stages(&out);
+    ensure!((2..8).contains(&kept), "{kept} stages are kept");
+    pause_until(in_seconds(5), || Ok(programs().is_disjoint(&attached)))?;
+    let leftover = cgroup_of(&out)?;
+
+    let next = bench_user()
+        .args(["run", "--builtin", "lean", "--no-control", "--connections", "1"])
+        .args(["--warmup", "10ms", "--duration", "50ms", "--out"])
+        .arg(dir.path().join("next"))
+        .output()?;
+    ensure!(next.status.success(), "{}", String::from_utf8_lossy(&next.stderr));
+    ensure!(!leftover.exists(), "{} is still there", leftover.display());
+    Ok(())
+}
+
+fn interrupted_run() -> Result<()> {
+    let dir = TempDir::new()?;
+    let out = dir.path().join("run");
+    let mut child = long_run(&out)?;
+    pause_until(in_seconds(20), || Ok(stages(&out) >= 1))?;
+    kill_process(Pid::from_child(&child), Signal::INT)?;
+    let status = child.wait()?;
+    ensure!(status.code() == Some(2), "{status}");
+    let run = record::read(&out)?;
+    ensure!(run.interrupted.as_deref().is_some_and(|why| why.contains("SIGINT")), "{run:?}");
+    ensure!(run.analysis.is_some(), "what was finished is analysed");
+    let left = cgroup_of(&out)?;
+    ensure!(!left.exists(), "{} is still there", left.display());
+    Ok(())
+}
+
+/// `timeout` ends its command, and itself with the code 124, in the middle of the stage.
+fn target_that_ends() -> Result<()> {
+    let dir = TempDir::new()?;
+    let out = dir.path().join("run");
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let output: Output = bench_user()
+        .args(["run", "--no-control", "--connections", "2", "--warmup", "100ms"])
+        .args(["--duration", "60s", "--url", &format!("http://127.0.0.1:{port}/"), "--out"])
+        .arg(&out)
+        .args(["--", "timeout", "1", env!("CARGO_BIN_EXE_bench-user"), "serve", "--address"])
+        .arg(format!("127.0.0.1:{port}"))
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.code() == Some(2), "{}: {said}", output.status);
+    ensure!(said.contains("124"), "{said}");
+    let run = record::read(&out)?;
+    let target = &run.targets[0];
+    let exit = target.exit.as_ref().context("it ended")?;
+    ensure!((exit.code, exit.by_us) == (Some(124), false), "{exit:?}");
+    ensure!(target.stages[0].verdict.bottleneck == Bottleneck::TargetDied, "{target:?}");
+    Ok(())
+}
+
+fn exec_counts() -> Result<()> {
+    let output = bench_user()
+        .args(["exec", "--json", "--env", "BENCH_TEST_WORKLOAD=getppid-at-once 4 100000", "--"])
+        .arg(std::env::current_exe()?)
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "{}: {said}", output.status);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+    let count = |name: &str| json["syscalls"]["by_name"][name]["count"].as_u64();
+    ensure!(count("getppid") == Some(100_000), "{:?} calls", count("getppid"));
+    ensure!(count("execve") == Some(1), "{:?} execs", count("execve"));
+    ensure!(json["exit"]["code"] == 0, "{}", json["exit"]);
+    let threads = json["threads"].as_array().context("threads")?;
+    ensure!(threads.len() == 5 && threads.iter().all(|t| t["exited"] == true), "{threads:?}");
+    Ok(())
+}
