@@ -5,13 +5,12 @@
 use anyhow::Result;
 
 use crate::workspace::Workspace;
-use crate::{build_ebpf, lint, setup, stamp, test, tidy};
+use crate::{lint, setup, test, tidy};
 
 /// The verb.
 pub(crate) fn main(workspace: &Workspace) -> Result<()> {
-    let toolchain = setup::ensure(workspace)?;
-    build_ebpf::compile(workspace, &toolchain, stamp::SILENT)?;
+    setup::ensure(workspace)?;
     lint::main(workspace)?;
     tidy::main(workspace)?;
-    test::all(workspace, &test::Args::default())
+    test::main(workspace, &test::Args::default())
 }

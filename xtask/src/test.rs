@@ -25,7 +25,9 @@ pub(crate) struct Args {
 /// The verb.
 pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
     let toolchain = setup::ensure(workspace)?;
-    build_ebpf::compile(workspace, &toolchain, stamp::SILENT)?;
+    for object in [stamp::SILENT, stamp::LOGGING] {
+        build_ebpf::compile(workspace, &toolchain, object)?;
+    }
     all(workspace, args)
 }
 
@@ -33,7 +35,7 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
 ///
 /// # Errors
 /// When a test fails, naming the group of tests.
-pub(crate) fn all(workspace: &Workspace, args: &Args) -> Result<()> {
+fn all(workspace: &Workspace, args: &Args) -> Result<()> {
     let mut failed = Vec::new();
     for (group, mut command) in [
         ("documentation", documentation(workspace)),

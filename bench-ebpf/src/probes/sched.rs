@@ -64,6 +64,7 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
         } else {
             counts.first_sights += 1;
         }
+        note(ctx, &key, "first seen");
         let comm = bpf_get_current_comm().unwrap_or_default();
         let entry = ThreadEntry { ended, tgid: (ids >> 32) as u32, first, last: now, comm };
         if THREADS.insert(key, entry, 0).is_err() {
@@ -83,6 +84,18 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     }
     entry.last = now;
     entry.ended = ended;
+    if ended != 0 {
+        note(ctx, &key, "ended");
+    }
+}
+
+/// A line for `--probe-log`; nothing in a normal build, where it would cost time at every event.
+#[inline(always)]
+fn note(ctx: &BtfTracePointContext, key: &ThreadKey, what: &str) {
+    #[cfg(feature = "probe-log")]
+    aya_log_ebpf::info!(ctx, "thread {} {}", key.tid, what);
+    #[cfg(not(feature = "probe-log"))]
+    let _ = (ctx, key, what);
 }
 
 /// Enters the wait before the stint that ends now.

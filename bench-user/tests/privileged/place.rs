@@ -15,7 +15,7 @@ use libtest_mimic::{Completion, Failed, Trial};
 /// A test that cannot run here; the reason is shown and it counts as ignored.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct CannotRun(String);
+pub(crate) struct CannotRun(pub(crate) String);
 
 /// A known-answer test, ignored with the reason where it returns [`CannotRun`].
 pub(crate) fn trial(name: &str, test: fn() -> Result<()>) -> Trial {

@@ -10,7 +10,7 @@ use bench_user::observe::{ObserverSet, Options, Sample, Sched, Syscalls};
 use bench_user::target::{TargetHandle, TargetKind};
 use libtest_mimic::Trial;
 
-use crate::place::{Place, trial};
+use crate::place::{CannotRun, Place, trial};
 use crate::workload::Workload;
 
 pub(crate) fn tests() -> Vec<Trial> {
@@ -18,6 +18,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("probes::a_million_calls_of_four_threads_are_a_million", a_million_calls),
         trial("probes::calls_outside_the_cgroup_add_nothing", calls_outside),
         trial("probes::a_child_cgroup_made_later_counts", a_child_cgroup_made_later_counts),
+        trial("probes::calls_of_the_32_bit_table_stand_apart", calls_of_the_32_bit_table),
         trial("probes::looks_inside_a_window_add_up_to_it", looks_add_up),
         trial("probes::scheduling_equals_the_kernels_books", scheduling_equals_the_kernels_books),
         trial("probes::threads_born_and_ended_are_in_the_totals", threads_born_and_ended),
@@ -93,6 +94,48 @@ fn a_child_cgroup_made_later_counts() -> Result<()> {
     let sample = set.end().context("a window was begun")?;
     ensure!(calls(&sample)? == 30_000, "counted {}", calls(&sample)?);
     workload.finish()?;
+    Ok(())
+}
+
+/// A whole ELF program for i386: `getpid` (20, which is `writev` in the 64-bit table) a thousand
+/// times, then `exit`.
+#[rustfmt::skip]
+const I386_PROGRAM: [u8; 109] = [
+    0x7f, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    2, 0, 3, 0, 1, 0, 0, 0, 0x54, 0x80, 0x04, 0x08, 52, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 32, 0, 1, 0, 0, 0, 0, 0, 0, 0,
+    // One segment: the whole file at 0x08048000, readable and executable.
+    1, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x04, 0x08, 0, 0x80, 0x04, 0x08,
+    109, 0, 0, 0, 109, 0, 0, 0, 5, 0, 0, 0, 0, 0x10, 0, 0,
+    0xb9, 0xe8, 0x03, 0, 0,       // mov ecx, 1000
+    0xb8, 20, 0, 0, 0,            // again: mov eax, 20
+    0xcd, 0x80,                   // int 0x80
+    0x49,                         // dec ecx
+    0x75, 0xf6,                   // jnz again
+    0xb8, 1, 0, 0, 0,             // mov eax, 1
+    0x31, 0xdb,                   // xor ebx, ebx
+    0xcd, 0x80,                   // int 0x80
+    0xf4,                         // hlt, never reached
+];
+
+fn calls_of_the_32_bit_table() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let program = dir.path().join("i386");
+    std::fs::write(&program, I386_PROGRAM)?;
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start(&format!("command {}", program.display()))?;
+    place.take_in(workload.pid())?;
+    let mut set = observe(&place)?;
+    set.begin();
+    workload.work()?;
+    let sample = set.end().context("a window was begun")?;
+    let by_name = &syscalls(&sample)?.by_name;
+    if by_name.get("execve").is_none_or(|count| count.count != 1) {
+        return Err(CannotRun("this kernel executes no 32-bit programs".into()).into());
+    }
+    let compat = by_name.get("compat32").map_or(0, |count| count.count);
+    ensure!(compat == 1001, "{compat} of 1001 calls");
     Ok(())
 }
 

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use url::Url;
 
-use crate::place::{Place, trial};
+use crate::place::{CannotRun, Place, trial};
 use crate::probes::observe;
 
 pub(crate) fn tests() -> Vec<Trial> {
@@ -30,6 +30,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("run::a_killed_run_keeps_its_stages_and_leaves_nothing", killed_run),
         trial("run::a_signal_ends_a_run_in_order", interrupted_run),
         trial("run::a_target_that_ends_in_a_stage_is_said_to", target_that_ends),
+        trial("run::probes_built_with_log_output_log", probes_log),
         trial("run::exec_counts_a_command_from_its_execve", exec_counts),
     ]
 }
@@ -269,6 +270,24 @@ fn target_that_ends() -> Result<()> {
     let exit = target.exit.as_ref().context("it ended")?;
     ensure!((exit.code, exit.by_us) == (Some(124), false), "{exit:?}");
     ensure!(target.stages[0].verdict.bottleneck == Bottleneck::TargetDied, "{target:?}");
+    Ok(())
+}
+
+fn probes_log() -> Result<()> {
+    if env!("BENCH_PROBES_LOG") != "ok" {
+        return Err(CannotRun(env!("BENCH_PROBES_LOG").into()).into());
+    }
+    let dir = TempDir::new()?;
+    let output = bench_user()
+        .args(["run", "--builtin", "lean", "--probe-log", "--no-control", "--connections", "2"])
+        .args(["--warmup", "100ms", "--duration", "200ms", "--out"])
+        .arg(dir.path().join("run"))
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure!(output.status.success(), "{said}");
+    let seen = said.lines().filter(|line| line.ends_with("first seen")).count();
+    // Its first thread and one for each connection; two more ask whether it is there.
+    ensure!((3..=5).contains(&seen), "{said}");
     Ok(())
 }
 

@@ -8,7 +8,7 @@
 //! `getppid THREADS COUNT` makes exactly COUNT calls in total (`getppid-at-once` does so without
 //! waiting for anything); `spin MS [THREADS]` burns that
 //! much CPU time in each thread; `pingpong ROUNDS` sends a byte there and back between two
-//! threads; `families PROCESSES THREADS` starts and reaps that many processes one after another,
+//! threads; `command PROGRAM` runs another program; `families PROCESSES THREADS` starts and reaps that many processes one after another,
 //! each with that many threads besides its first; `sleepers THREADS NAPS` sleeps a millisecond NAPS times in each; `touch BYTES`
 //! writes into each page of fresh memory.
 
@@ -175,6 +175,9 @@ fn at_once(jobs: Vec<Job>) -> Result<()> {
 
 /// One job for each thread.
 fn jobs(spec: &str) -> Result<Vec<Job>> {
+    if let Some(program) = spec.strip_prefix("command ") {
+        return Ok(vec![command(program.to_owned())]);
+    }
     let mut words = spec.split(' ');
     let name = words.next().unwrap_or_default();
     let numbers = words.map(str::parse).collect::<Result<Vec<u64>, _>>()?;
@@ -254,6 +257,14 @@ fn families(processes: u64, threads: u64) -> Job {
                 .expect("it starts again");
             assert!(!family.success(), "without a byte to begin with it cannot have worked");
         }
+    })
+}
+
+/// Another program, started and waited for.
+fn command(program: String) -> Job {
+    Box::new(move || {
+        let status = Command::new(&program).stdin(Stdio::null()).status().expect("it can start");
+        assert!(status.success(), "{status}");
     })
 }
 

@@ -94,6 +94,8 @@ impl Expression {
             Err(why) => return Answer::inconclusive(why),
         };
         let source = &self.source;
+        // On one line, however it was written.
+        let source = source.split_whitespace().collect::<Vec<_>>().join(" ");
         let what = format!("`{source}` is {said} of the figures ({})", self.shown(&figures));
         let fewest = steps.iter().map(|step| step.stages.len()).min().unwrap_or(0);
         if fewest < INTERVAL_FROM {
