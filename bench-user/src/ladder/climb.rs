@@ -54,11 +54,13 @@ impl Expedition<'_> {
         end.map(drop)
     }
 
-    /// The target as the plan has it; a started one gets the CPUs that the load leaves free.
+    /// The target as the plan has it; a started one gets the CPUs that the load leaves free. Not
+    /// where that is a single one: there every program is limited by its CPU, and whether it is
+    /// by one thread could not be told.
     fn spec(&self, target: usize) -> TargetSpec {
         let mut spec = self.plan.targets[target].clone();
         let started = spec.command.is_some() || spec.builtin.is_some();
-        if started && spec.cpuset.is_none() && !self.placement.target_cpus.is_empty() {
+        if started && spec.cpuset.is_none() && self.placement.target_cpus.len() > 1 {
             spec.cpuset = Some(cpu_list::show(&self.placement.target_cpus));
         }
         spec
