@@ -1,6 +1,6 @@
 //! The probes against exact amounts of work and against the kernel's other books.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
@@ -278,26 +278,34 @@ fn switches_equal_the_perf_counter() -> Result<()> {
 }
 
 fn nothing_stays_attached() -> Result<()> {
-    let ours = || {
-        aya::programs::loaded_programs()
-            .filter_map(Result::ok)
-            .filter(|p| {
-                matches!(p.name_as_str(), Some("sys_enter" | "sys_enter_tp" | "sched_switch"))
-            })
-            .map(|p| p.id())
-            .collect::<std::collections::BTreeSet<_>>()
-    };
     let place = Place::new(&[])?;
-    let before = ours();
     let set = observe(&place)?;
-    let attached: std::collections::BTreeSet<u32> = &ours() - &before;
-    ensure!(attached.len() == 2, "attached {attached:?}");
+    let ours = programs_of(std::process::id())?;
+    ensure!(ours.len() == 2, "attached {ours:?}");
     drop(set);
+    ensure!(programs_of(std::process::id())?.is_empty(), "descriptors are still open");
     // The kernel frees programs after a grace period of its own.
     let deadline = bench_user::clock::now_ns() + 5_000_000_000;
-    while !ours().is_disjoint(&attached) {
-        ensure!(bench_user::clock::now_ns() < deadline, "still loaded: {:?}", ours());
+    while any_is_loaded(&ours) {
+        ensure!(bench_user::clock::now_ns() < deadline, "{ours:?} are still loaded");
         std::thread::yield_now();
     }
     Ok(())
+}
+
+/// Ids of the BPF programs that a process holds a descriptor of, itself or through a link.
+pub(crate) fn programs_of(pid: u32) -> Result<BTreeSet<u32>> {
+    let mut ids = BTreeSet::new();
+    for entry in std::fs::read_dir(format!("/proc/{pid}/fdinfo"))? {
+        // A descriptor may be closed between the listing and the reading.
+        let text = std::fs::read_to_string(entry?.path()).unwrap_or_default();
+        let id = text.lines().find_map(|line| line.strip_prefix("prog_id:"));
+        ids.extend(id.map(|id| id.trim().parse::<u32>()).transpose()?);
+    }
+    Ok(ids)
+}
+
+/// Whether the kernel still holds one of these programs.
+pub(crate) fn any_is_loaded(programs: &BTreeSet<u32>) -> bool {
+    aya::programs::loaded_programs().filter_map(Result::ok).any(|p| programs.contains(&p.id()))
 }

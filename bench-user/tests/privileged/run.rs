@@ -1,6 +1,5 @@
 //! The whole program against its own servers, whose work is known to the syscall.
 
-use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -20,7 +19,7 @@ use tempfile::TempDir;
 use url::Url;
 
 use crate::place::{CannotRun, Place, trial};
-use crate::probes::observe;
+use crate::probes::{any_is_loaded, observe, programs_of};
 
 pub(crate) fn tests() -> Vec<Trial> {
     vec![
@@ -205,23 +204,18 @@ fn cgroup_of(out: &Path) -> Result<PathBuf> {
     Ok(PathBuf::from(dir))
 }
 
-fn programs() -> BTreeSet<u32> {
-    aya::programs::loaded_programs().filter_map(Result::ok).map(|program| program.id()).collect()
-}
-
 fn killed_run() -> Result<()> {
     let dir = TempDir::new()?;
     let out = dir.path().join("run");
-    let before = programs();
     let mut child = long_run(&out)?;
     pause_until(in_seconds(20), || Ok(stages(&out) >= 2))?;
-    let attached: BTreeSet<u32> = &programs() - &before;
+    let attached = programs_of(child.id())?;
     ensure!(!attached.is_empty(), "the probes were attached");
     child.kill()?;
     child.wait()?;
     let kept = stages(&out);
     ensure!((2..8).contains(&kept), "{kept} stages are kept");
-    pause_until(in_seconds(5), || Ok(programs().is_disjoint(&attached)))?;
+    pause_until(in_seconds(5), || Ok(!any_is_loaded(&attached)))?;
     let leftover = cgroup_of(&out)?;
 
     let next = bench_user()
