@@ -60,6 +60,9 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
         observers.look();
     };
     let wall_ns = clock::now_ns() - started.released_ns();
+    if exit.is_some() {
+        observers.settle();
+    }
     let sample = observers.end().context("the window was begun")?;
     let exit = exit.unwrap_or_else(|| started.stop());
     show(args, &Executed { wall_ns, exit: &exit, sample: &sample })?;

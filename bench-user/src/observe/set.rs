@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bench_ebpf::abi::Books;
 
@@ -23,6 +24,9 @@ use crate::target::TargetHandle;
 
 /// Reading every thread may take this long inside a window before the looks leave it out.
 const LOOK_BUDGET_NS: u64 = 5_000_000;
+
+/// Longest wait for threads on their way out, ns.
+const SETTLE_NS: u64 = 1_000_000_000;
 
 /// What to attach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +155,20 @@ impl ObserverSet {
         self.pids_peak = self.pids_peak.max(look.pids);
         self.look = Some(now);
         look
+    }
+
+    /// Waits until threads that are on their way out have made their last switch, at most a
+    /// second: a process can be waited for before all its threads have left the CPU, and their
+    /// last stint is in the kernel's books only then.
+    pub fn settle(&mut self) {
+        let deadline = clock::now_ns() + SETTLE_NS;
+        loop {
+            let _known = self.read_threads();
+            if self.ledger.leaving == 0 || clock::now_ns() > deadline {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// The window ends; `None` when none had begun.

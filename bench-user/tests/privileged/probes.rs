@@ -240,6 +240,7 @@ fn threads_born_and_ended() -> Result<()> {
     let mut set = observe(&place)?;
     set.begin();
     workload.work()?;
+    set.settle();
     let sample = set.end().context("a window was begun")?;
     let block = sched(&sample)?;
     let switches = block.switches_voluntary + block.switches_involuntary;

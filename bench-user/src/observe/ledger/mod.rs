@@ -58,6 +58,9 @@ pub(super) struct Ledger {
     ended: Vec<(Id, Known)>,
     /// Threads that vanished without a last switch that the probe saw.
     pub(super) vanished: u64,
+    /// Threads at the last reading that procfs no longer shows and that have not made their last
+    /// switch: they are on their way out (or were moved away).
+    pub(super) leaving: usize,
     window: HashMap<Id, Books>,
 }
 
@@ -84,6 +87,10 @@ impl Ledger {
                 self.seen_in_procfs(id, thread, in_probe.get(&id).copied());
             }
         }
+        let is_leaving = |(key, entry): &&(ThreadKey, ThreadEntry)| {
+            entry.ended == 0 && !shown.contains(&id_of(key))
+        };
+        self.leaving = probe.iter().filter(is_leaving).count();
         let mut forget = Vec::new();
         for (key, entry) in probe {
             self.seen_by_probe(id_of(key), entry);

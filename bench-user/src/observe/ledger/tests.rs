@@ -105,6 +105,17 @@ fn a_thread_that_left_without_a_last_switch_keeps_what_it_had() {
 }
 
 #[test]
+fn a_thread_on_its_way_out_is_known_as_such_until_its_last_switch() {
+    let mut ledger = Ledger::new(SINCE);
+    ledger.update(&[in_procfs(1, 2000, 20)], &[in_probe(1, 2000, 0, 15, 0)]);
+    assert_eq!(ledger.leaving, 0);
+    ledger.update(&[], &[in_probe(1, 2000, 0, 15, 0)]);
+    assert_eq!(ledger.leaving, 1);
+    ledger.update(&[], &[in_probe(1, 2000, 0, 25, 1)]);
+    assert_eq!((ledger.leaving, ledger.total()), (0, books(25)));
+}
+
+#[test]
 fn an_id_used_again_is_another_thread() {
     check(
         (&[in_procfs(1, 5, 1000)], &[in_probe(1, 5, 900, 1000, 0)]),
