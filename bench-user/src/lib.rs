@@ -10,7 +10,7 @@
 //!
 //! Data flows to the right; a module may `use` only what stands above it in this file.
 //!
-//! Invariants, tested by `cargo xtask tidy`:
+//! Invariants, the first four tested by `cargo xtask tidy`:
 //! 1. `record`, `analyze`, `claims` and `report` never touch the measured system (only
 //!    `record/store.rs` does file I/O), so a report needs no root and can be made a year later.
 //! 2. `load` and `observe` never name each other: client numbers and kernel numbers stay

@@ -114,7 +114,7 @@ pub struct CommandArgs {
     /// CPU quota, in CPUs, such as 1.5
     #[arg(long, value_name = "N")]
     pub cpus: Option<f64>,
-    /// CPUs it may run on, such as 0-3,6
+    /// CPUs it may run on, such as 0-3,6 [default: those that the load leaves free]
     #[arg(long, value_name = "LIST")]
     pub cpuset: Option<String>,
     /// Memory limit, such as 512MiB
@@ -159,7 +159,7 @@ pub struct LoadArgs {
     /// Load threads [default: half of the CPUs]
     #[arg(long, value_name = "N")]
     pub workers: Option<u32>,
-    /// CPUs the load threads are pinned to, such as 4-7 [default: not pinned]
+    /// CPUs the load threads are pinned to, such as 4-7 [default: the last half of four or more]
     #[arg(long, value_name = "LIST")]
     pub load_cpus: Option<String>,
     /// Extra request header; may be given again

@@ -1,4 +1,4 @@
-//! The command line: types and help text only. What the flags mean is said in `plan/flags.rs`
+//! The command line: types and help text only. What the flags mean is said in `plan/flags/`
 //! and in the commands.
 
 mod measure;

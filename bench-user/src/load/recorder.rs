@@ -26,12 +26,12 @@ impl Recorder {
         Self { control, worker, interval_ns, tally, live: Cell::new(0), start: Cell::new(None) }
     }
 
-    /// The window as it is now.
     /// Returns when connections with nothing in flight may be closed.
     pub(super) async fn may_close(&self) {
         self.control.may_close().await;
     }
 
+    /// The window as it is now.
     pub(super) fn window(&self) -> Window {
         self.control.window()
     }

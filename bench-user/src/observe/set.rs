@@ -1,8 +1,8 @@
 //! All instruments on one target, read together at the edges of a window.
 //!
 //! Starting never fails: an instrument that cannot be had is named with its reason in every
-//! sample. At an edge the fast counters are read first and the threads last; the time between
-//! is in the sample as `read_ns`.
+//! sample. At an edge the fast counters are read first, then the threads, which take longest, and
+//! the network's counters; how long that takes is in the sample as `read_ns`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
 //! A plan from its TOML file, and claims from theirs. Reads and says where it cannot; whether
-//! the result makes sense is for `validate.rs`, because flags may still change it.
+//! the result makes sense is for `validate/`, because flags may still change it.
 
 use std::path::Path;
 

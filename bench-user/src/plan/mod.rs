@@ -1,6 +1,6 @@
 //! What the user asked for, validated: the vocabulary of a run.
 //!
-//! A `Plan` comes from a TOML file (`file.rs`), from the command line (`flags.rs`), or from the
+//! A `Plan` comes from a TOML file (`file.rs`), from the command line (`flags/`), or from the
 //! embedded default (`default.rs`); after validation (`validate/`) nothing in it can surprise a
 //! later module. It is stored whole in the record. This module does no I/O besides reading the
 //! files that a plan names.
@@ -136,7 +136,8 @@ pub struct LoadSpec {
     /// Worker threads, one runtime each; default: half of the CPUs, at least one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<u32>,
-    /// CPUs the workers are pinned to, as `"0-3,6"`; default: not pinned.
+    /// CPUs the workers are pinned to, as `"0-3,6"`; default: the last half of the CPUs where
+    /// there are at least four, else not pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<String>,
     /// A request without its last byte after this long is a timeout.
@@ -157,8 +158,8 @@ pub struct ObserveSpec {
     /// Between two samples inside a stage.
     #[serde(default = "default_interval")]
     pub interval: Span,
-    /// Repeats the last stage of each ladder's first repetition with the probes detached, for the throughput ratio
-    /// with and without them.
+    /// Repeats the last stage of each ladder's first counted repetition with the probes detached,
+    /// for the throughput ratio with and without them.
     #[serde(default = "yes")]
     pub control: bool,
     /// aya-log output of the probes (needs an object built with it).
@@ -199,6 +200,7 @@ const fn default_timeout() -> Span {
 const fn default_interval() -> Span {
     Span(std::time::Duration::from_millis(500))
 }
+
 impl Default for Plan {
     fn default() -> Self {
         Self {

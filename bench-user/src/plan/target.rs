@@ -61,7 +61,8 @@ pub struct TargetSpec {
     /// CPU quota of a command, in CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// CPUs that a command may run on, as `"0-3,6"`.
+    /// CPUs that a command may run on, as `"0-3,6"`; default: those that the load leaves free
+    /// where there are at least four, else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpuset: Option<String>,
     /// Memory limit of a command.

@@ -2,8 +2,8 @@
 //!
 //! Content and format are apart: `run`, `claims`, `compare` and `sample` each build a page of
 //! plain blocks, and `text` and `markdown` draw any page, so both show the same figures; `json`
-//! is the data itself. Pure: no clock, no environment, no terminal. Ratios become percent here
-//! and nowhere else.
+//! is the data itself. Pure: no clock, no environment, no terminal. A figure becomes percent here
+//! and in the sentences of the record, never in its numbers.
 
 mod claims;
 mod compare;

@@ -44,7 +44,7 @@ pub struct StartOptions<'a> {
 pub struct Target {
     /// All that `load` and `observe` may know.
     pub handle: TargetHandle,
-    /// What a reader of the record should know of how it was found, as sentences.
+    /// What the user should know of how it was found, as sentences; told, not recorded.
     pub notes: Vec<String>,
     question: Option<Question>,
     startup_ns: Option<u64>,

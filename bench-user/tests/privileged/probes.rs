@@ -261,8 +261,8 @@ fn threads_born_and_ended() -> Result<()> {
     Ok(())
 }
 
-/// While the target runs: each thread at an edge may be in one switch that one source has and
-/// the other has not, and the sources are read one after the other.
+/// While a target runs, each thread may be in one switch at an edge that one source has and the
+/// other has not. Here both are read at rest: nothing is in flight, and the bound is zero.
 fn switches_equal_the_perf_counter() -> Result<()> {
     let place = Place::new(&[])?;
     let mut workload = Workload::start("pingpong 20000")?;
@@ -273,7 +273,6 @@ fn switches_equal_the_perf_counter() -> Result<()> {
     let sample = set.end().context("a window was begun")?;
     let perf =
         sample.perf["context-switches"].as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
-    // Read at rest, so there is nothing in flight and the bound is zero.
     ensure!(perf.value == sched(&sample)?.switches_seen, "{perf:?} and {:?}", sample.sched);
     Ok(())
 }
