@@ -17,12 +17,6 @@ pub fn boottime_ns() -> u64 {
     read(ClockId::Boottime)
 }
 
-/// Nanoseconds of CPU time that this whole process has used.
-#[must_use]
-pub fn process_cpu_ns() -> u64 {
-    read(ClockId::ProcessCPUTime)
-}
-
 /// Nanoseconds of CPU time that the calling thread has used.
 #[must_use]
 pub fn thread_cpu_ns() -> u64 {

@@ -24,8 +24,8 @@ fn main() -> ExitCode {
     start_log(&cli.command);
     ExitCode::from(match run(cli.command) {
         Ok(Outcome::Done) => 0,
-        // 0 every claim holds, 1 one fails, 3 one is inconclusive or unavailable.
-        Ok(Outcome::Checked(code)) => code,
+        // Of claims: 0 every one holds, 1 one fails, 3 one is inconclusive or unavailable.
+        Ok(Outcome::Answered(code)) => code,
         Err(error) => {
             // Nobody is left to tell when standard error is closed.
             drop(writeln!(std::io::stderr(), "error: {error:#}"));

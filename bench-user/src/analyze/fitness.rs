@@ -31,15 +31,6 @@ pub fn is_fit(stage: &StageRecord, metric: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether a claim may rest on anything of this stage.
-///
-/// # Errors
-/// Why not, in one sentence.
-pub fn stage_is_fit(stage: &StageRecord) -> Result<(), String> {
-    was_loaded(stage)?;
-    generator_kept_up(stage)
-}
-
 /// The work of one request is what it is at the load that was made, however much more the
 /// target could have taken; rates, times and shares of a CPU say how much it was given.
 fn is_of_one_request(metric: &str) -> bool {

@@ -217,7 +217,9 @@ pub struct ObserveArgs {
 Examples:
   sudo bench-user exec -- npm ci
       wall time, CPU time and syscalls by name of an installation
-  sudo bench-user exec --cpus 1 --json -- ./batch-job > batch-job.json")]
+  sudo bench-user exec --cpus 1 --json -- ./batch-job > batch-job.json
+
+Exits with the code of the command, 128 where a signal ended it, or 2 when it could not run.")]
 pub struct ExecArgs {
     /// Print the blocks of a stage, `wall_ns` and `exit` as JSON
     #[arg(long)]

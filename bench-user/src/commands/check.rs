@@ -22,5 +22,5 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     claims::validate(&wanted, &targets)?;
     let results = claims::check(&record, &wanted);
     print(|out| report::claims(&results, format(args.format), out))?;
-    Ok(Outcome::Checked(claims::exit_code(&results)))
+    Ok(Outcome::Answered(claims::exit_code(&results)))
 }

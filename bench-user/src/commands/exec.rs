@@ -66,7 +66,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
     let sample = observers.end().context("the window was begun")?;
     let exit = exit.unwrap_or_else(|| started.stop());
     show(args, &Executed { wall_ns, exit: &exit, sample: &sample })?;
-    Ok(Outcome::Checked(code(&exit)))
+    Ok(Outcome::Answered(code(&exit)))
 }
 
 fn prepare(spec: &TargetSpec, out: Option<&Path>) -> anyhow::Result<Spawned> {
@@ -128,7 +128,7 @@ fn ended(exit: &Exit) -> String {
     }
 }
 
-/// The command's own code, as a shell would give it on: 128 for a signal.
+/// The command's own code; 128 where a signal ended it, of which only the name is known here.
 fn code(exit: &Exit) -> u8 {
     exit.code.map_or(128, |code| u8::try_from(code & 0xff).unwrap_or(1))
 }

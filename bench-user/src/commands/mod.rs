@@ -23,10 +23,10 @@ pub(crate) mod serve;
 /// How a command ended that could do its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Done; nothing was to be checked.
+    /// Done; there was no question.
     Done,
-    /// Claims were checked, with this exit code.
-    Checked(u8),
+    /// Done, and the answer is this exit code: that of the claims, or of the command of `exec`.
+    Answered(u8),
 }
 
 /// Writes to standard output. A reader that has seen enough (`| head`) is no failure, and must

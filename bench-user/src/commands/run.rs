@@ -64,7 +64,7 @@ fn outcome(ended: anyhow::Result<RunEnd>, recorder: &Recorder) -> anyhow::Result
             if let Some(sentence) = death {
                 recorder.say(&format!("warning: {sentence}"));
             }
-            Ok(Outcome::Checked(claims::exit_code(&record.claims)))
+            Ok(Outcome::Answered(claims::exit_code(&record.claims)))
         }
         (Ok(RunEnd::Done), Some(sentence)) => anyhow::bail!("{sentence}{kept}"),
         (Ok(RunEnd::Done), None) => match record.targets.iter().find_map(fruitless) {

@@ -23,7 +23,6 @@ mod warnings;
 
 use std::io::{self, Write};
 
-use clap::ValueEnum;
 use serde::Serialize;
 
 pub use compare::Side;
@@ -33,7 +32,7 @@ use crate::record::{ClaimResult, RunRecord};
 use page::Page;
 
 /// How a report is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Format {
     /// Plain tables for a terminal of 120 columns.
     #[default]
