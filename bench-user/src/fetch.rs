@@ -33,6 +33,14 @@ pub struct Fetched {
     pub body: Bytes,
 }
 
+impl Fetched {
+    /// Its status is 2xx.
+    #[must_use]
+    pub const fn is_success(&self) -> bool {
+        self.status / 100 == 2
+    }
+}
+
 /// Why there was no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {

@@ -33,15 +33,7 @@ pub(super) fn tripped(rules: &StopRules, load: &LoadSample) -> Option<String> {
 }
 
 fn kinds(load: &LoadSample) -> String {
-    let o = &load.outcomes;
-    let kinds = [
-        ("connect", o.connect),
-        ("reset", o.reset),
-        ("early close", o.early_close),
-        ("timeout", o.timeout),
-        ("protocol", o.protocol),
-        ("not sent", o.not_sent),
-    ];
+    let kinds = load.outcomes.failures();
     let seen: Vec<String> =
         kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
     if seen.is_empty() { "outside the window".into() } else { seen.join(", ") }

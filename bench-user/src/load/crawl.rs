@@ -159,7 +159,7 @@ impl<'a> Walk<'a> {
         self.seen.insert(start.clone());
         match self.land(start.clone()).await? {
             Landing::None(why) => Err(CrawlError::Redirect(start, Box::new(why))),
-            Landing::Answer(url, answer) if !is_2xx(&answer) => {
+            Landing::Answer(url, answer) if !answer.is_success() => {
                 Err(CrawlError::Status(url, answer.status))
             }
             Landing::Answer(url, answer) => {
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
                 if url != link && !self.seen.insert(url.clone()) {
                     return;
                 }
-                if !is_2xx(&answer) {
+                if !answer.is_success() {
                     self.done.non_2xx.push((url, answer.status));
                     return;
                 }
@@ -236,10 +236,6 @@ impl<'a> Walk<'a> {
         }
         self.done.pages.push(url);
     }
-}
-
-fn is_2xx(answer: &Fetched) -> bool {
-    (200..300).contains(&answer.status)
 }
 
 /// 304 and 300 have a `Location` now and then and are no redirects.

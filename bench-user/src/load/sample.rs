@@ -73,10 +73,23 @@ pub struct Outcomes {
 }
 
 impl Outcomes {
-    /// Requests that failed: everything but complete responses.
+    /// Requests that failed, by kind in words: everything but complete responses.
+    #[must_use]
+    pub const fn failures(&self) -> [(&'static str, u64); 6] {
+        [
+            ("connect", self.connect),
+            ("reset", self.reset),
+            ("early close", self.early_close),
+            ("timeout", self.timeout),
+            ("protocol", self.protocol),
+            ("not sent", self.not_sent),
+        ]
+    }
+
+    /// Requests that failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
-        self.connect + self.reset + self.early_close + self.timeout + self.protocol + self.not_sent
+        self.failures().iter().map(|(_, n)| n).sum()
     }
 
     /// Complete responses whose status is not 2xx.

@@ -81,15 +81,7 @@ fn failures(row: &Row<'_>) -> Option<String> {
     let mut kinds = BTreeMap::<String, u64>::new();
     let mut example = None;
     for outcomes in row.stages.iter().map(|stage| &stage.load.outcomes) {
-        let failed = [
-            ("connect", outcomes.connect),
-            ("reset", outcomes.reset),
-            ("early close", outcomes.early_close),
-            ("timeout", outcomes.timeout),
-            ("protocol", outcomes.protocol),
-            ("not sent", outcomes.not_sent),
-        ];
-        for (kind, n) in failed {
+        for (kind, n) in outcomes.failures() {
             *kinds.entry(kind.into()).or_default() += n;
         }
         for (status, n) in &outcomes.other_status {

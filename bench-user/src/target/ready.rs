@@ -50,7 +50,7 @@ impl Question {
     /// When it does not answer, or not as it should.
     pub(super) fn ask_running(&self) -> Result<(), TargetError> {
         match fetch::get(&self.url, ANSWER_WITHIN) {
-            Ok(got) if self.needs_success && !is_success(got.status) => {
+            Ok(got) if self.needs_success && !got.is_success() => {
                 Err(TargetError::Unready(self.url.clone(), got.status))
             }
             Ok(_) => Ok(()),
@@ -72,7 +72,7 @@ impl Question {
         loop {
             let left = spec.ready_within.as_ns().saturating_sub(age_ns(process));
             let last = match fetch::get(&self.url, ANSWER_WITHIN.min(Duration::from_nanos(left))) {
-                Ok(got) if !self.needs_success || is_success(got.status) => {
+                Ok(got) if !self.needs_success || got.is_success() => {
                     let startup_ns = age_ns(process);
                     // Dead and yet answered: the answer came from somebody else.
                     return still_alive(process, logs).map(|()| startup_ns);
@@ -94,7 +94,7 @@ impl Question {
 
     /// Whether one GET answers 2xx.
     pub(super) fn is_healthy(&self) -> bool {
-        fetch::get(&self.url, ANSWER_WITHIN).is_ok_and(|got| is_success(got.status))
+        fetch::get(&self.url, ANSWER_WITHIN).is_ok_and(|got| got.is_success())
     }
 }
 
@@ -159,10 +159,6 @@ fn not_ready(spec: &TargetSpec, logs: &Logs, last: String) -> TargetError {
 
 fn age_ns(process: &Started) -> u64 {
     clock::now_ns().saturating_sub(process.released_ns())
-}
-
-const fn is_success(status: u16) -> bool {
-    status / 100 == 2
 }
 
 #[cfg(test)]
