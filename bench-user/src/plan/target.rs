@@ -80,6 +80,17 @@ pub enum Builtin {
     Chatty,
 }
 
+impl Builtin {
+    /// As it is written in a plan and on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lean => "lean",
+            Self::Chatty => "chatty",
+        }
+    }
+}
+
 /// Where the list of addresses comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]

@@ -16,7 +16,7 @@ use super::empty;
 use super::limits::{self, Limits};
 use super::owner::{ADOPTED, PARENT, file_name, run_dir};
 use super::{ControllerDir, write_file};
-use crate::host::{CgroupTrees, processes_below};
+use crate::host::CgroupTrees;
 use crate::measured::Measured;
 
 /// The controllers whose files are read, or whose limits are set.
@@ -188,11 +188,7 @@ impl OwnCgroup {
     /// The processes in it and below it, in any tree.
     #[must_use]
     pub fn processes(&self) -> Vec<u32> {
-        let lists = self.dirs.iter().filter_map(|dir| processes_below(dir).ok());
-        let mut pids: Vec<u32> = lists.flatten().collect();
-        pids.sort_unstable();
-        pids.dedup();
-        pids
+        empty::processes(&self.dirs)
     }
 
     /// Gives it up: it stays, with what is in it.

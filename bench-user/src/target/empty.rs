@@ -102,13 +102,20 @@ fn let_go(mount: &Path, run_dirs: &[PathBuf]) -> bool {
     })
 }
 
+/// The processes of one cgroup, and of those below it, in any of its trees, ascending.
+pub(super) fn processes(dirs: &[PathBuf]) -> Vec<u32> {
+    let lists = dirs.iter().filter_map(|dir| processes_below(dir).ok());
+    let mut pids: Vec<u32> = lists.flatten().collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids
+}
+
 /// Sends SIGKILL to every process below `dirs` and gives those that were there.
 fn kill_all(dirs: &[PathBuf]) -> Vec<u32> {
     let list = || {
-        let lists = dirs.iter().filter_map(|dir| processes_below(dir).ok());
-        let mut pids: Vec<u32> = lists.flatten().filter(|pid| *pid != std::process::id()).collect();
-        pids.sort_unstable();
-        pids.dedup();
+        let mut pids = processes(dirs);
+        pids.retain(|pid| *pid != std::process::id());
         pids
     };
     // A pid may be another process by the time it is signalled: hold it first, and signal only

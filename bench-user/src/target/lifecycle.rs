@@ -104,14 +104,13 @@ impl Target {
     ) -> Result<Self, TargetError> {
         let logs = Logs::open(options.logs_dir, &spec.name)?;
         let dir = options.plan_dir.join(spec.dir.as_deref().unwrap_or(Path::new("")));
-        let limits = Limits { cpus: spec.cpus, cpuset: spec.cpuset.clone(), memory: spec.memory };
         let command = CommandLine {
             name: &spec.name,
             run_id: options.run_id,
             argv,
             env: &spec.env,
             dir: if dir.as_os_str().is_empty() { Path::new(".") } else { &dir },
-            limits,
+            limits: Limits::of(spec),
             shim: options.shim,
         };
         let failed = |e: std::io::Error| TargetError::Prepare(spec.name.clone(), e.to_string());
@@ -274,13 +273,9 @@ impl Stranger {
 
 /// The command line of a built-in server, as `bench-user serve` takes it.
 fn serve_arguments(program: &Path, kind: Builtin) -> Vec<OsString> {
-    let kind = match kind {
-        Builtin::Lean => "lean",
-        Builtin::Chatty => "chatty",
-    };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).to_string();
     [program.as_os_str().to_owned()]
         .into_iter()
-        .chain(["serve", "--builtin", kind, "--address", &address].map(OsString::from))
+        .chain(["serve", "--builtin", kind.name(), "--address", &address].map(OsString::from))
         .collect()
 }

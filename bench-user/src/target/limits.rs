@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::cgroup::CgroupError;
 use super::{ControllerDir, write_file};
+use crate::plan::TargetSpec;
 use crate::units::Bytes;
 
 /// Length of an enforcement period of the CPU quota, µs: the kernel's own default.
@@ -21,6 +22,14 @@ pub struct Limits {
     pub cpuset: Option<String>,
     /// Memory, bytes.
     pub memory: Option<Bytes>,
+}
+
+impl Limits {
+    /// Those of a target in the plan.
+    #[must_use]
+    pub fn of(spec: &TargetSpec) -> Self {
+        Self { cpus: spec.cpus, cpuset: spec.cpuset.clone(), memory: spec.memory }
+    }
 }
 
 /// Writes the limits to the controllers' files.

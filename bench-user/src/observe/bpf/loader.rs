@@ -40,7 +40,8 @@ impl Hook {
         }
     }
 
-    fn program(self) -> &'static str {
+    /// Name of the program that is attached to it.
+    pub(super) fn program(self) -> &'static str {
         match self {
             Self::BtfTracePoint => programs::SYS_ENTER_BTF,
             Self::ClassicTracePoint => programs::SYS_ENTER_CLASSIC,

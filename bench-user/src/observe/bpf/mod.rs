@@ -61,13 +61,9 @@ impl BpfObserver {
     /// # Errors
     /// When the kernel refuses to read the map.
     pub(super) fn syscalls(&self) -> Result<SyscallReading, String> {
-        let program = match self.hook {
-            Hook::BtfTracePoint => bench_ebpf::abi::programs::SYS_ENTER_BTF,
-            Hook::ClassicTracePoint => bench_ebpf::abi::programs::SYS_ENTER_CLASSIC,
-        };
         let values = self.per_cpu::<SyscallCounts>(maps::SYSCALLS)?;
         // Read after the counters: a miss that is not in the counts must be in the misses.
-        let missed = self.info(program, "recursion_misses")?;
+        let missed = self.info(self.hook.program(), "recursion_misses")?;
         Ok(SyscallReading::sum(values.iter(), missed, self.hook.name()))
     }
 

@@ -90,8 +90,7 @@ fn single(RunArgs { target: args, name: given, .. }: &RunArgs) -> TargetSpec {
     // The name of what is given; that only one is given is for validation to say.
     let name = match (given, builtin, &args.url) {
         (Some(name), _, _) => name.clone(),
-        (None, Some(Builtin::Lean), _) => "lean".into(),
-        (None, Some(Builtin::Chatty), _) => "chatty".into(),
+        (None, Some(builtin), _) => builtin.name().into(),
         (None, None, _) if started.command.is_some() => started.name,
         (None, None, Some(url)) if found.name == NAMELESS => crate::fetch::authority(url),
         (None, None, _) => found.name.clone(),
