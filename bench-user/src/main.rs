@@ -3,7 +3,6 @@
 
 mod commands;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use bench_user::cli::{Cli, Command};
@@ -27,8 +26,7 @@ fn main() -> ExitCode {
         // Of claims: 0 every one holds, 1 one fails, 3 one is inconclusive or unavailable.
         Ok(Outcome::Answered(code)) => code,
         Err(error) => {
-            // Nobody is left to tell when standard error is closed.
-            drop(writeln!(std::io::stderr(), "error: {error:#}"));
+            commands::say(&format!("error: {error:#}"));
             2
         }
     })

@@ -1,12 +1,10 @@
 //! `crawl`: the addresses that same-origin links reach.
 
-use std::io::Write as _;
-
 use bench_user::cli::CrawlArgs;
 use bench_user::load::{self, Crawl, CrawlLimits};
 use serde_json::{Value, json};
 
-use super::{Outcome, print, print_json};
+use super::{Outcome, print, print_json, say};
 
 pub(crate) fn run(args: &CrawlArgs) -> anyhow::Result<Outcome> {
     let limits =
@@ -33,15 +31,13 @@ fn as_json(crawl: &Crawl) -> Value {
     })
 }
 
-/// To standard error, so that the list itself can be piped into a file. Nobody is left to tell
-/// when that is closed.
+/// To standard error, so that the list itself can be piped into a file.
 fn tell_what_is_missing(crawl: &Crawl) {
     let missing = crawl.non_2xx.len() + crawl.skipped.len();
-    let mut stderr = std::io::stderr();
     if missing > 0 {
-        drop(writeln!(stderr, "{missing} links gave no page; --json says which and why"));
+        say(&format!("{missing} links gave no page; --json says which and why"));
     }
     if crawl.truncated {
-        drop(writeln!(stderr, "a limit ended the crawl and there is more; see --max-pages"));
+        say("a limit ended the crawl and there is more; see --max-pages");
     }
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -17,7 +16,7 @@ use bench_user::target::{self, CommandLine, Exit, Limits, Spawned, Streams, Targ
 use bench_user::units::show_ns;
 use serde::Serialize;
 
-use super::{Outcome, print, print_json};
+use super::{Outcome, print, print_json, say};
 
 /// How often a signal is looked for while the command runs, ns.
 const SIGNAL_POLL_NS: u64 = 50_000_000;
@@ -38,14 +37,14 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
         "making and watching a cgroup takes root: run it as `sudo bench-user exec`"
     );
     for leftover in target::remove_leftovers() {
-        drop(writeln!(std::io::stderr(), "removed a leftover of an earlier run: {leftover}"));
+        say(&format!("removed a leftover of an earlier run: {leftover}"));
     }
     let interrupt = Interrupt::install()?;
     let spawned = prepare(&spec, args.out.as_deref())?;
     let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
     let mut observers = ObserverSet::attach(&handle, Options { probes: true, probe_log: false });
     if let Some(why) = observers.probes_missing() {
-        drop(writeln!(std::io::stderr(), "warning: no probes: {why}"));
+        say(&format!("warning: no probes: {why}"));
     }
     observers.begin();
     let mut started = spawned.release()?;
@@ -78,7 +77,7 @@ fn prepare(spec: &TargetSpec, out: Option<&Path>) -> anyhow::Result<Spawned> {
         argv: &argv,
         env: &spec.env,
         dir: spec.dir.as_deref().unwrap_or(Path::new(".")),
-        limits: Limits { cpus: spec.cpus, cpuset: spec.cpuset.clone(), memory: spec.memory },
+        limits: Limits::of(spec),
         shim: None,
     };
     let streams = match out {

@@ -47,6 +47,11 @@ pub(crate) fn print_json(data: &impl serde::Serialize) -> anyhow::Result<()> {
     })
 }
 
+/// Writes a line to standard error, which may be closed: what is told is no reason to fail.
+pub(crate) fn say(line: &str) {
+    drop(writeln!(io::stderr(), "{line}"));
+}
+
 /// The report's format of this name.
 pub(crate) fn format(name: cli::Format) -> Format {
     match name {

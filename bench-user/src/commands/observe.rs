@@ -1,6 +1,5 @@
 //! `observe`: counts what a running target does while any other generator loads it, or none.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use bench_user::cli::ObserveArgs;
@@ -13,7 +12,7 @@ use bench_user::target::{StartOptions, Target};
 use bench_user::units::{Bytes, show_count};
 use serde::Serialize;
 
-use super::{Outcome, print, print_json};
+use super::{Outcome, print, print_json, say};
 
 /// The blocks of a stage, and how long was counted.
 #[derive(Debug, Serialize)]
@@ -92,9 +91,4 @@ fn line(look: &Look) -> String {
         ratio(look.busiest_thread_ratio),
         look.memory_bytes.map_or("n/a".into(), |n| Bytes(n).to_string()),
     )
-}
-
-/// Progress goes to standard error, which may be closed.
-fn say(line: &str) {
-    drop(writeln!(std::io::stderr(), "{line}"));
 }

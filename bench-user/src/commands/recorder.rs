@@ -1,8 +1,6 @@
 //! Keeps a run as it goes: every event of the ladder becomes a part of the record, the record is
 //! written, and a line tells the user.
 
-use std::io::Write as _;
-
 use bench_user::analyze;
 use bench_user::ladder::{Event, Position, Sink};
 use bench_user::record::{RunDir, RunRecord, StageRecord, TargetRecord, Urls};
@@ -21,10 +19,10 @@ impl Recorder {
         Self { record, dir, quiet }
     }
 
-    /// A line on standard error, which may be closed: progress is no reason to fail.
+    /// A line for the user, unless the run is to be quiet.
     pub(crate) fn say(&self, line: &str) {
         if !self.quiet {
-            drop(writeln!(std::io::stderr(), "{line}"));
+            super::say(line);
         }
     }
 
