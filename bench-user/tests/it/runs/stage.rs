@@ -267,28 +267,11 @@ pub(crate) fn everything_observed() -> Sample {
 pub(crate) fn nothing_observed(why: &str) -> Sample {
     Sample {
         window_ns: WINDOW,
-        syscalls: Measured::unavailable(why),
-        sched: Measured::unavailable(why),
-        threads: Measured::unavailable(why),
         perf: BTreeMap::from([("cycles".into(), Measured::unavailable(why))]),
         cgroup: CgroupUse {
-            cpu_ratio: Measured::unavailable(why),
-            user_ns: Measured::unavailable(why),
-            system_ns: Measured::unavailable(why),
-            cpu_limit: Measured::unavailable(why),
-            cpus_allowed: Measured::unavailable(why),
-            nr_periods: Measured::unavailable(why),
-            nr_throttled: Measured::unavailable(why),
-            throttled_ns: Measured::unavailable(why),
-            memory_peak_bytes: Measured::unavailable(why),
-            memory_current_bytes: Measured::unavailable(why),
-            memory_limit_bytes: Measured::unavailable(why),
-            oom_kills: Measured::unavailable(why),
-            pids_peak: Measured::unavailable(why),
-            pids_current: Measured::unavailable(why),
             psi: BTreeMap::from([("cpu.some".into(), Measured::unavailable(why))]),
+            ..CgroupUse::unavailable(why)
         },
-        net: Measured::unavailable(why),
-        observer_cost: ObserverCost::default(),
+        ..Sample::empty(why)
     }
 }
