@@ -29,15 +29,9 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
         "watching a cgroup takes root: run it as `sudo bench-user observe`"
     );
     let interrupt = Interrupt::install()?;
-    let here = Path::new("");
     let run_id = format!("observe-{}", std::process::id());
-    let options = StartOptions {
-        run_id: &run_id,
-        logs_dir: here,
-        plan_dir: here,
-        shim: None,
-        interrupted: None,
-    };
+    let options =
+        StartOptions { run_id: &run_id, logs_dir: Path::new(""), shim: None, interrupted: None };
     let mut target = Target::start(&spec, &options)?;
     target.handle.cgroup.as_result().map_err(|why| anyhow::anyhow!("nothing to observe: {why}"))?;
     let mut observers =

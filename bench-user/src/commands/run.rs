@@ -1,7 +1,5 @@
 //! `run`: the main job.
 
-use std::path::Path;
-
 use anyhow::Context as _;
 use bench_user::cli::RunArgs;
 use bench_user::ladder::{self, Interrupt, Places, RunEnd};
@@ -31,8 +29,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let plan = recorder.record.plan.clone();
     let logs = recorder.dir.logs_dir();
     let id = recorder.record.id.clone();
-    let plan_dir = args.plan.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-    let places = Places { run_id: &id, logs: &logs, plan_dir };
+    let places = Places { run_id: &id, logs: &logs };
     let ended = ladder::run(&plan, places, &interrupt, &mut recorder);
     recorder.record.interrupted = match &ended {
         Ok(RunEnd::Done) => None,

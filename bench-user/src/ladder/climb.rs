@@ -23,7 +23,6 @@ pub(super) struct Expedition<'a> {
     pub(super) interrupt: &'a Interrupt,
     pub(super) run_id: &'a str,
     pub(super) logs: &'a Path,
-    pub(super) plan_dir: &'a Path,
     /// Addresses by target, resolved (or crawled) once.
     pub(super) urls: Vec<Option<Arc<[Url]>>>,
 }
@@ -35,7 +34,6 @@ impl Expedition<'_> {
         let options = StartOptions {
             run_id: self.run_id,
             logs_dir: self.logs,
-            plan_dir: self.plan_dir,
             shim: None,
             interrupted: Some(self.interrupt.flag()),
         };
@@ -77,7 +75,7 @@ impl Expedition<'_> {
         if let Some(urls) = &self.urls[n] {
             return Ok(Arc::clone(urls));
         }
-        let urls: Arc<[Url]> = load::resolve(base, spec.urls.as_ref(), self.plan_dir)
+        let urls: Arc<[Url]> = load::resolve(base, spec.urls.as_ref())
             .with_context(|| format!("addresses of target `{}`", spec.name))?
             .into();
         self.urls[n] = Some(Arc::clone(&urls));

@@ -145,8 +145,6 @@ pub struct Places<'a> {
     pub run_id: &'a str,
     /// Gets the output of commands.
     pub logs: &'a Path,
-    /// Relative paths of the plan begin here.
-    pub plan_dir: &'a Path,
 }
 
 /// How a run ended.
@@ -182,7 +180,6 @@ pub fn run(
         interrupt,
         run_id: places.run_id,
         logs: places.logs,
-        plan_dir: places.plan_dir,
         urls: vec![None; plan.targets.len()],
     };
     let mut dead = vec![false; plan.targets.len()];

@@ -37,20 +37,16 @@ pub enum UrlsError {
 
 /// The addresses to request in turn; `base` alone without a source.
 ///
-/// A file is looked for in `plan_dir`; it has one address a line, and lines that are empty or
-/// begin with `#` are left out. Relative addresses are relative to `base`. Fragments are cut.
+/// A file has one address a line; lines that are empty or begin with `#` are left out. Relative
+/// addresses are relative to `base`. Fragments are cut.
 ///
 /// # Errors
 /// One of [`UrlsError`].
-pub fn resolve(
-    base: &Url,
-    source: Option<&UrlSource>,
-    plan_dir: &Path,
-) -> Result<Vec<Url>, UrlsError> {
+pub fn resolve(base: &Url, source: Option<&UrlSource>) -> Result<Vec<Url>, UrlsError> {
     match source {
         None => Ok(vec![joined(base, base.as_str(), || "url".to_owned())?]),
         Some(UrlSource::Named(name)) if name == CRAWL => crawled(base),
-        Some(UrlSource::Named(file)) => from_file(base, &plan_dir.join(file)),
+        Some(UrlSource::Named(file)) => from_file(base, Path::new(file)),
         Some(UrlSource::List(list)) => {
             let entry = |(i, text): (usize, &String)| {
                 joined(base, text, || format!("urls, entry {}", i + 1))
@@ -102,42 +98,42 @@ fn filled(urls: Vec<Url>, what: impl Fn() -> String) -> Result<Vec<Url>, UrlsErr
 mod tests {
     use super::*;
 
-    fn check(source: Option<UrlSource>, dir: &Path) -> Result<Vec<String>, String> {
+    fn check(source: Option<UrlSource>) -> Result<Vec<String>, String> {
         let base = "http://h.test/a/b#top".parse().unwrap();
-        resolve(&base, source.as_ref(), dir)
+        resolve(&base, source.as_ref())
             .map(|urls| urls.into_iter().map(String::from).collect())
             .map_err(|error| error.to_string())
     }
 
     #[test]
     fn without_a_source_the_address_itself_is_the_list() {
-        assert_eq!(check(None, Path::new("/")), Ok(vec!["http://h.test/a/b".to_owned()]));
+        assert_eq!(check(None), Ok(vec!["http://h.test/a/b".to_owned()]));
     }
 
     #[test]
     fn a_list_is_relative_to_the_address_and_keeps_its_order() {
         let list = UrlSource::List(["c?x#y", "/", "http://o.test/z"].map(String::from).into());
         let expect = ["http://h.test/a/c?x", "http://h.test/", "http://o.test/z"];
-        assert_eq!(check(Some(list), Path::new("/")).unwrap(), expect);
-        let error =
-            check(Some(UrlSource::List(vec!["/".into(), "http://".into()])), Path::new("/"));
+        assert_eq!(check(Some(list)).unwrap(), expect);
+        let error = check(Some(UrlSource::List(vec!["/".into(), "http://".into()])));
         assert!(error.unwrap_err().contains("entry 2"));
-        let error = check(Some(UrlSource::List(Vec::new())), Path::new("/")).unwrap_err();
+        let error = check(Some(UrlSource::List(Vec::new()))).unwrap_err();
         assert!(error.contains("at least one"), "{error}");
     }
 
     #[test]
-    fn a_file_has_one_address_a_line_beside_the_plan() {
+    fn a_file_has_one_address_a_line() {
         let dir = tempfile::tempdir().unwrap();
-        let file = UrlSource::Named("urls.txt".into());
-        std::fs::write(dir.path().join("urls.txt"), "# the pages\n/a\r\n\n  ?q=1 \n").unwrap();
+        let path = dir.path().join("urls.txt");
+        let file = UrlSource::Named(path.display().to_string());
+        std::fs::write(&path, "# the pages\n/a\r\n\n  ?q=1 \n").unwrap();
         let expect = ["http://h.test/a", "http://h.test/a/b?q=1"];
-        assert_eq!(check(Some(file.clone()), dir.path()).unwrap(), expect);
-        std::fs::write(dir.path().join("urls.txt"), "/a\nhttp://[\n").unwrap();
-        assert!(check(Some(file.clone()), dir.path()).unwrap_err().contains("urls.txt, line 2"));
-        std::fs::write(dir.path().join("urls.txt"), "#\n").unwrap();
-        assert!(check(Some(file), dir.path()).unwrap_err().contains("has no address"));
-        let error = check(Some(UrlSource::Named("absent".into())), dir.path()).unwrap_err();
+        assert_eq!(check(Some(file.clone())).unwrap(), expect);
+        std::fs::write(&path, "/a\nhttp://[\n").unwrap();
+        assert!(check(Some(file.clone())).unwrap_err().contains("urls.txt, line 2"));
+        std::fs::write(&path, "#\n").unwrap();
+        assert!(check(Some(file)).unwrap_err().contains("has no address"));
+        let error = check(Some(UrlSource::Named("absent".into()))).unwrap_err();
         assert!(error.contains("absent") && error.contains("\"crawl\""), "{error}");
     }
 }

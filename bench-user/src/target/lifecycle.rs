@@ -31,8 +31,6 @@ pub struct StartOptions<'a> {
     pub run_id: &'a str,
     /// The run folder: a command's output goes there.
     pub logs_dir: &'a Path,
-    /// The folder of the plan: relative paths of a command begin there.
-    pub plan_dir: &'a Path,
     /// The `bench-user` binary, where the running program is another one (tests).
     pub shim: Option<&'a Path>,
     /// Set when the user wants the program to end: waiting for a target to get ready ends then.
@@ -103,13 +101,12 @@ impl Target {
         url: Option<Url>,
     ) -> Result<Self, TargetError> {
         let logs = Logs::open(options.logs_dir, &spec.name)?;
-        let dir = options.plan_dir.join(spec.dir.as_deref().unwrap_or(Path::new("")));
         let command = CommandLine {
             name: &spec.name,
             run_id: options.run_id,
             argv,
             env: &spec.env,
-            dir: if dir.as_os_str().is_empty() { Path::new(".") } else { &dir },
+            dir: spec.dir.as_deref().unwrap_or(Path::new(".")),
             limits: Limits::of(spec),
             shim: options.shim,
         };

@@ -104,7 +104,6 @@ pub(super) fn options<'a>(run: &'a str, logs: &'a Path) -> StartOptions<'a> {
     StartOptions {
         run_id: run,
         logs_dir: logs,
-        plan_dir: Path::new("/"),
         shim: Some(Path::new(BENCH_USER)),
         interrupted: None,
     }
