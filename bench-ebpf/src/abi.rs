@@ -87,8 +87,6 @@ pub struct SchedCounts {
     /// Waits for a CPU in ns, by [`crate::hist::bucket`], entered when the stint that followed
     /// the wait ended.
     pub waits: [u64; BUCKETS],
-    /// Sum of those waits, ns.
-    pub wait_ns: u64,
     /// Switches seen.
     pub switches: u64,
     /// A thread whose past was unknown was seen for the first time: no wait is entered.
@@ -149,7 +147,7 @@ pub struct ThreadEntry {
 const _: () = {
     // A per-CPU value may be 32 KiB at most (mm/percpu, PCPU_MIN_UNIT_SIZE).
     assert!(size_of::<SyscallCounts>() == (SYSCALL_SLOTS + 3) * 8 && SYSCALL_SLOTS <= 4096 - 3);
-    assert!(size_of::<SchedCounts>() == (BUCKETS + 7) * 8);
+    assert!(size_of::<SchedCounts>() == (BUCKETS + 6) * 8);
     assert!(size_of::<ThreadKey>() == 16);
     assert!(size_of::<Books>() == 40);
     assert!(size_of::<ThreadEntry>() == 8 + 2 * 40 + 16);

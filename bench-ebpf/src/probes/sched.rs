@@ -113,7 +113,6 @@ fn enter_wait(counts: &mut SchedCounts, before: &Books, now: &Books) {
     if bucket < hist::BUCKETS {
         counts.waits[bucket] += 1;
     }
-    counts.wait_ns += wait;
 }
 
 #[inline(always)]

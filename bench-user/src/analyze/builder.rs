@@ -175,6 +175,7 @@ impl RunBuilder {
             idle: None,
             final_health: Some(true),
             exit: None,
+            notes: Vec::new(),
             stages: Vec::new(),
         });
         self

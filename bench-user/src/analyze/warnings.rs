@@ -9,7 +9,7 @@ use super::levels::{self, Step};
 
 /// The warnings about one target's ladder; `steps` are its counted stages.
 pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = target.notes.clone();
     if steps.is_empty() {
         warnings.push("no stage of a counted repetition was finished".to_owned());
         return warnings;

@@ -1,7 +1,7 @@
 //! `exec`: runs a command in a cgroup of its own and counts it from its `execve` to its end.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -9,8 +9,9 @@ use anyhow::Context as _;
 use bench_user::cli::ExecArgs;
 use bench_user::clock;
 use bench_user::ladder::Interrupt;
-use bench_user::observe::{ObserverSet, Options, Sample};
+use bench_user::observe::{ObserverSet, Options, Probes, Sample};
 use bench_user::plan::{TargetSpec, flags};
+use bench_user::record;
 use bench_user::report::{self, Format};
 use bench_user::target::{self, CommandLine, Exit, Limits, Spawned, Streams, TargetKind};
 use bench_user::units::show_ns;
@@ -40,9 +41,10 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
         say(&format!("removed a leftover of an earlier run: {leftover}"));
     }
     let interrupt = Interrupt::install()?;
-    let spawned = prepare(&spec, args.out.as_deref())?;
+    let spawned = prepare(&spec, args)?;
     let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
-    let mut observers = ObserverSet::attach(&handle, Options { probes: true, probe_log: false });
+    let mut observers =
+        ObserverSet::attach(&handle, Options { probes: Probes::Attach, probe_log: false });
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));
     }
@@ -68,7 +70,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Answered(code(&exit)))
 }
 
-fn prepare(spec: &TargetSpec, out: Option<&Path>) -> anyhow::Result<Spawned> {
+fn prepare(spec: &TargetSpec, args: &ExecArgs) -> anyhow::Result<Spawned> {
     let argv: Vec<OsString> = spec.command.iter().flatten().map(OsString::from).collect();
     let run_id = format!("exec-{}", std::process::id());
     let command = CommandLine {
@@ -80,30 +82,28 @@ fn prepare(spec: &TargetSpec, out: Option<&Path>) -> anyhow::Result<Spawned> {
         limits: Limits::of(spec),
         shim: None,
     };
-    let streams = match out {
-        None => {
-            Streams { stdin: Stdio::inherit(), stdout: Stdio::inherit(), stderr: Stdio::inherit() }
+    let (stdout, stderr) = match &args.out {
+        // What the command prints must not get into the JSON.
+        None if args.json => {
+            (std::io::stderr().as_fd().try_clone_to_owned()?.into(), Stdio::inherit())
         }
+        None => (Stdio::inherit(), Stdio::inherit()),
         Some(dir) => {
-            let file = |name| {
-                File::create(dir.join(name))
-                    .with_context(|| format!("cannot write into {}", dir.display()))
-            };
-            std::fs::create_dir_all(dir)
-                .with_context(|| format!("cannot make the folder {}", dir.display()))?;
-            Streams {
-                stdin: Stdio::inherit(),
-                stdout: file("stdout.log")?.into(),
-                stderr: file("stderr.log")?.into(),
-            }
+            let owner = record::owner_from_sudo();
+            let cannot = || format!("cannot write into {}", dir.display());
+            record::make_folder(dir, owner).with_context(cannot)?;
+            let file = |name| record::make_file(&dir.join(name), owner).with_context(cannot);
+            (file("stdout.log")?.into(), file("stderr.log")?.into())
         }
     };
+    let streams = Streams { stdin: Stdio::inherit(), stdout, stderr };
     Ok(Spawned::prepare(&command, streams)?)
 }
 
 fn show(args: &ExecArgs, executed: &Executed<'_>) -> anyhow::Result<()> {
     if let Some(dir) = &args.out {
-        let file = File::create(dir.join("exec.json"))
+        let owner = record::owner_from_sudo();
+        let file = record::make_file(&dir.join("exec.json"), owner)
             .with_context(|| format!("cannot write into {}", dir.display()))?;
         serde_json::to_writer_pretty(file, executed)?;
     }

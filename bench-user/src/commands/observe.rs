@@ -5,19 +5,20 @@ use std::path::Path;
 use bench_user::cli::ObserveArgs;
 use bench_user::clock;
 use bench_user::ladder::Interrupt;
-use bench_user::observe::{Look, ObserverSet, Options, Sample};
+use bench_user::observe::{Look, ObserverSet, Options, Probes, Sample};
 use bench_user::plan::flags;
 use bench_user::report::{self, Format};
-use bench_user::target::{StartOptions, Target};
+use bench_user::target::{Exit, StartOptions, Target};
 use bench_user::units::{Bytes, show_count};
 use serde::Serialize;
 
 use super::{Outcome, print, print_json, say};
 
-/// The blocks of a stage, and how long was counted.
+/// The blocks of a stage, how long was counted, and how the target ended if it did.
 #[derive(Debug, Serialize)]
 struct Observed<'a> {
     wall_ns: u64,
+    exit: Option<Exit>,
     #[serde(flatten)]
     sample: &'a Sample,
 }
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     let mut target = Target::start(&spec, &options)?;
     target.handle.cgroup.as_result().map_err(|why| anyhow::anyhow!("nothing to observe: {why}"))?;
     let mut observers =
-        ObserverSet::attach(&target.handle, Options { probes: true, probe_log: false });
+        ObserverSet::attach(&target.handle, Options { probes: Probes::Attach, probe_log: false });
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));
     }
@@ -61,9 +62,10 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     }
     let wall_ns = clock::now_ns() - begin_ns;
     let sample = observers.end().unwrap_or_else(|| Sample::empty("nothing was observed"));
+    let exit = target.poll_exit();
     drop(target);
     if args.json {
-        print_json(&Observed { wall_ns, sample: &sample })?;
+        print_json(&Observed { wall_ns, exit, sample: &sample })?;
     } else {
         print(|out| report::sample(&sample, Format::Text, out))?;
     }

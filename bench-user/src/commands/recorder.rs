@@ -47,7 +47,7 @@ impl Recorder {
 
     fn begins(&self, n: usize, position: Position) {
         let stages = self.record.plan.ladder.connections.len();
-        let control = if position.observed { "" } else { ", probes detached" };
+        let control = if position.is_control { ", probes detached" } else { "" };
         self.say(&format!(
             "{}: climb {} of {}, stage {} of {stages}: {} connections{control} ...",
             self.record.targets[n].name,
@@ -75,6 +75,7 @@ impl Sink for Recorder {
                 if record.idle.is_none() {
                     record.idle = Some(target.idle());
                 }
+                record.notes.clone_from(&target.notes);
                 for note in &target.notes {
                     self.say(&format!("note: {note}"));
                 }

@@ -144,6 +144,7 @@ fn untouched(spec: &TargetSpec) -> TargetRecord {
         idle: None,
         final_health: None,
         exit: None,
+        notes: Vec::new(),
         stages: Vec::new(),
     }
 }

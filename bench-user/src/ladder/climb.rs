@@ -12,9 +12,9 @@ use super::{Climb, Event, Interrupt, Position, Sink};
 use crate::cpu_list;
 use crate::host::topology::Placement;
 use crate::load;
-use crate::observe::{ObserverSet, Options};
+use crate::observe::{ObserverSet, Options, Probes};
 use crate::plan::{Plan, TargetSpec};
-use crate::target::{StartOptions, Target, TargetError};
+use crate::target::{StartOptions, Target, TargetError, TargetKind};
 
 /// What all climbs of a run share.
 pub(super) struct Expedition<'a> {
@@ -96,15 +96,23 @@ impl Expedition<'_> {
             interrupt: self.interrupt,
         };
         let spec = &self.plan.observe;
-        let options = Options { probes: spec.enabled, probe_log: spec.probe_log };
-        let mut observers = ObserverSet::attach(&target.handle, options);
-        if let (true, Some(why)) = (spec.enabled, observers.probes_missing()) {
+        let options = Options { probes: Probes::Attach, probe_log: spec.probe_log };
+        let mut observers = spec.enabled.then(|| ObserverSet::attach(&target.handle, options));
+        let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
+        // An address alone has no kernel side to miss.
+        if let (Some(why), false) = (missing, target.handle.kind == TargetKind::Url) {
             sink.event(Event::Warning(&format!("no probes: {why}")))?;
         }
-        let observed = observers.probes_missing().is_none();
+        let observed = observers.is_some() && missing.is_none();
         let mut last = None;
         for (index, &connections) in (0..).zip(&self.plan.ladder.connections) {
-            let position = Position { index, repetition: climb.repetition, observed, connections };
+            let position = Position {
+                index,
+                repetition: climb.repetition,
+                observed,
+                is_control: false,
+                connections,
+            };
             if last.is_some() && !self.pause() {
                 return Ok(End::Interrupted);
             }
@@ -122,12 +130,12 @@ impl Expedition<'_> {
         if let (true, Some(position)) = (wants_control, last) {
             // Before the stage, so that not even the hooks of an idle probe are there.
             drop(observers);
-            let options = Options { probes: false, probe_log: false };
-            let mut observers = ObserverSet::attach(&target.handle, options);
+            let options = Options { probes: Probes::Detach, probe_log: false };
+            let mut observers = Some(ObserverSet::attach(&target.handle, options));
             if !self.pause() {
                 return Ok(End::Interrupted);
             }
-            let position = Position { observed: false, ..position };
+            let position = Position { observed: false, is_control: true, ..position };
             return Self::stage(&setting, climb, position, target, &mut observers, sink)
                 .map(|(end, _)| end);
         }
@@ -140,11 +148,11 @@ impl Expedition<'_> {
         climb: Climb,
         position: Position,
         target: &mut Target,
-        observers: &mut ObserverSet,
+        observers: &mut Option<ObserverSet>,
         sink: &mut dyn Sink,
     ) -> Result<(End, bool)> {
         sink.event(Event::StageBegins { climb, position })?;
-        let (done, end) = stage::run(setting, position, target, observers)?;
+        let (done, end) = stage::run(setting, position, target, observers.as_mut())?;
         let tripped = done.as_ref().is_some_and(|done| done.stopped_by.is_some());
         if end == End::Died {
             let exit = target.poll_exit();

@@ -38,6 +38,8 @@ pub struct Position {
     pub repetition: u32,
     /// The probes are attached.
     pub observed: bool,
+    /// It repeats a stage without the probes.
+    pub is_control: bool,
     /// Connections of the stage.
     pub connections: u32,
 }

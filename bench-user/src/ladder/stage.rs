@@ -50,7 +50,7 @@ pub(super) fn run(
     setting: &Setting<'_>,
     position: Position,
     target: &mut Target,
-    observers: &mut ObserverSet,
+    mut observers: Option<&mut ObserverSet>,
 ) -> Result<(Option<StageDone>, End)> {
     let ladder = &setting.plan.ladder;
     let interval_ns = setting.plan.observe.interval.as_ns().max(10_000_000);
@@ -58,24 +58,33 @@ pub(super) fn run(
     let window = Window { start_ns, end_ns: start_ns + ladder.duration.as_ns() };
     let load = RunningLoad::start(stage_load(setting, position, &window, interval_ns))?;
 
-    observers.begin_calibration();
+    if let Some(observers) = &mut observers {
+        observers.begin_calibration();
+    }
     if !setting.interrupt.wait_until(start_ns) {
         load.stop();
         drop(load.finish());
         return Ok((None, End::Interrupted));
     }
-    observers.end_calibration();
+    if let Some(observers) = &mut observers {
+        observers.end_calibration();
+    }
     let at_begin = load.progress();
-    observers.begin();
-    let (looks, end) = inside(setting.interrupt, target, observers, &load, &window, interval_ns);
+    if let Some(observers) = &mut observers {
+        observers.begin();
+    }
+    let (looks, end) = {
+        let observers = observers.as_deref_mut();
+        inside(setting.interrupt, target, observers, &load, &window, interval_ns)
+    };
     let at_end = load.progress();
-    let kernel = observers.end();
+    let kernel = observers.and_then(ObserverSet::end);
     if end != End::Whole {
         load.stop();
     }
     let (sample, intervals) = load.finish();
 
-    let mut kernel = kernel.unwrap_or_else(|| Sample::empty("the window had not begun"));
+    let mut kernel = kernel.unwrap_or_else(|| Sample::empty("the kernel side was not asked for"));
     let requests = at_end.completed - at_begin.completed;
     join::per_request(&mut kernel, requests);
     let mut before = at_begin;
@@ -125,7 +134,7 @@ const DEATH_POLL_NS: u64 = 20_000_000;
 fn inside(
     interrupt: &Interrupt,
     target: &mut Target,
-    observers: &mut ObserverSet,
+    mut observers: Option<&mut ObserverSet>,
     load: &RunningLoad,
     window: &Window,
     interval_ns: u64,
@@ -146,7 +155,11 @@ fn inside(
         }
         if now >= next {
             let progress = load.progress();
-            looks.push((observers.look(), progress));
+            let look = match &mut observers {
+                Some(observers) => observers.look(),
+                None => Look::of_time_alone(now, interval_ns),
+            };
+            looks.push((look, progress));
             // A look that came late does not make the next ones late, and none is made up for.
             while next <= clock::now_ns() {
                 next += interval_ns;

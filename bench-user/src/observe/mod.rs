@@ -18,7 +18,7 @@ pub use net::NetObserver;
 pub use perf::{PerfObserver, PerfReading};
 pub use reading::Look;
 pub use sample::{CgroupUse, Count, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread};
-pub use set::{ObserverSet, Options};
+pub use set::{ObserverSet, Options, Probes};
 
 /// Loads and attaches the probes for a moment, to the whole machine, and says how syscalls would
 /// be counted here.

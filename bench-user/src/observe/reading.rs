@@ -51,6 +51,14 @@ pub struct Look {
     pub throttled_ns: Option<u64>,
 }
 
+impl Look {
+    /// A look at the clock, where nothing is observed.
+    #[must_use]
+    pub fn of_time_alone(at_ns: u64, interval_ns: u64) -> Self {
+        Self { at_ns, interval_ns, ..Self::default() }
+    }
+}
+
 impl Reading {
     pub(super) fn syscalls_since(&self, then: &Self) -> Option<u64> {
         Some(self.syscalls.value()?.total() - then.syscalls.value()?.total())

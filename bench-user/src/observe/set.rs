@@ -31,10 +31,19 @@ const SETTLE_NS: u64 = 1_000_000_000;
 /// What to attach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The probes; without them (a control stage) the other instruments still read.
-    pub probes: bool,
+    /// The probes.
+    pub probes: Probes,
     /// Log output of the probes.
     pub probe_log: bool,
+}
+
+/// Whether the probes are attached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Probes {
+    /// They are.
+    Attach,
+    /// A control stage: they are not, and the other instruments still read.
+    Detach,
 }
 
 /// All instruments on one target.
@@ -62,9 +71,11 @@ impl ObserverSet {
         let directory = target.cgroup.clone();
         let since = clock::boottime_ns();
         let bpf = match (&directory, options.probes) {
-            (_, false) => Measured::unavailable("a control stage: the probes are detached"),
-            (Measured::Unavailable { unavailable }, true) => Measured::unavailable(unavailable),
-            (Measured::Value(dir), true) => BpfObserver::attach(dir, options.probe_log).into(),
+            (_, Probes::Detach) => {
+                Measured::unavailable("a control stage: the probes are detached")
+            }
+            (Measured::Unavailable { unavailable }, _) => Measured::unavailable(unavailable),
+            (Measured::Value(dir), _) => BpfObserver::attach(dir, options.probe_log).into(),
         };
         let perf = match &directory {
             Measured::Value(dir) => {

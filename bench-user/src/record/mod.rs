@@ -1,9 +1,10 @@
 //! What a run leaves behind: plain, versioned serde data, enough to make every report again.
 //!
-//! The field comments are the reference of the format. Only `store.rs` touches files; nothing
+//! The field comments are the reference of the format. Only `store.rs` and `owner.rs` touch files; nothing
 //! here touches the measured system.
 
 mod findings;
+mod owner;
 mod store;
 
 use schemars::JsonSchema;
@@ -13,7 +14,8 @@ pub use findings::{
     Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, LadderFindings, Level, PairFinding,
     StageClaim, UslFit, Verdict,
 };
-pub use store::{RunDir, StoreError, owner_from_sudo, read};
+pub use owner::{make_file, make_folder, owner_from_sudo};
+pub use store::{RunDir, StoreError, read};
 
 use crate::host::HostInfo;
 pub use crate::ladder::StageSample;
@@ -102,6 +104,9 @@ pub struct TargetRecord {
     pub final_health: Option<bool>,
     /// How it ended; `null` for a target that runs on.
     pub exit: Option<Exit>,
+    /// What a reader should know of how it was found, as sentences.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// In the order they ran.
     pub stages: Vec<StageRecord>,
 }
@@ -132,7 +137,7 @@ pub struct StageRecord {
     pub index: u32,
     /// Which climb of the ladder, from 0.
     pub repetition: u32,
-    /// The probes were attached; `false` for a control stage.
+    /// The probes were attached; `false` for a control stage, and where there were none.
     pub observed: bool,
     /// Closed or open loop.
     #[serde(rename = "loop")]

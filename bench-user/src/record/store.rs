@@ -4,7 +4,6 @@
 //! The only file I/O of the pure half of the program. It holds no wall clock and no randomness:
 //! the caller names the run.
 
-use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown, lchown};
@@ -12,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::owner::{make_folder, owner_from_sudo};
 use super::{RunRecord, SCHEMA};
 
 /// Name of the record inside the folder of a run.
@@ -173,17 +173,7 @@ impl RunDir {
 
     /// Makes a folder with its parents; those that are new belong to the owner.
     fn make(&self, folder: &Path) -> Result<(), StoreError> {
-        if folder.is_dir() {
-            return Ok(());
-        }
-        if let Some(parent) = folder.parent().filter(|p| *p != Path::new("")) {
-            self.make(parent)?;
-        }
-        let made = fs::create_dir(folder).and_then(|()| match self.owner {
-            Some((uid, gid)) => lchown(folder, Some(uid), Some(gid)),
-            None => Ok(()),
-        });
-        made.map_err(|cause| match cause.kind() {
+        make_folder(folder, self.owner).map_err(|cause| match cause.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 StoreError::FullFromTheStart(folder.to_path_buf())
             }
@@ -209,16 +199,6 @@ pub fn read(path: &Path) -> Result<RunRecord, StoreError> {
         return Err(StoreError::Schema { path: file, found: schema });
     }
     decode(&text).map_err(|e| broken(format!("at {}: {}", e.path(), e.inner())))
-}
-
-/// The user and group behind sudo; `None` when we are not root or sudo is not in play.
-#[must_use]
-pub fn owner_from_sudo() -> Option<(u32, u32)> {
-    if !rustix::process::geteuid().is_root() {
-        return None;
-    }
-    let id = |name| std::env::var_os(name).as_deref().and_then(OsStr::to_str)?.parse().ok();
-    Some((id("SUDO_UID")?, id("SUDO_GID")?))
 }
 
 /// The part of a record that every version of the format has.

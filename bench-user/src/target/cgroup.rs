@@ -20,7 +20,8 @@ use crate::host::CgroupTrees;
 use crate::measured::Measured;
 
 /// The controllers whose files are read, or whose limits are set.
-pub(super) const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "pids"];
+pub(super) const CONTROLLERS: [&str; 6] =
+    ["cpu", "cpuacct", "cpuset", "memory", "perf_event", "pids"];
 
 /// Attempts at a directory whose parent another run may be removing at the same time.
 const ATTEMPTS: u32 = 5;

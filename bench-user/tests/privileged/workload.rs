@@ -165,6 +165,7 @@ fn run(spec: &str) -> Result<()> {
 
 /// Without a handshake, for a run that is counted from its start to its end.
 fn at_once(jobs: Vec<Job>) -> Result<()> {
+    writeln!(std::io::stdout(), "a line of its own")?;
     for thread in jobs.into_iter().map(thread::spawn).collect::<Vec<_>>() {
         if thread.join().is_err() {
             bail!("a thread panicked");

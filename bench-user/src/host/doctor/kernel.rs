@@ -83,7 +83,7 @@ pub(super) fn memlock() -> Tried {
 pub(super) fn books() -> Tried {
     match thread_books() {
         Ok(()) => Ok("the kernel books them (CONFIG_SCHED_INFO)".into()),
-        Err(why) => Err((why, "use a kernel with CONFIG_SCHED_INFO and CONFIG_SCHEDSTATS".into())),
+        Err(why) => Err((why, "use a kernel with CONFIG_SCHED_INFO".into())),
     }
 }
 

@@ -194,7 +194,6 @@ mod tests {
     fn a_wait_is_entered_within_a_thirty_second_part() {
         let mut counts = SchedCounts {
             waits: [0; BUCKETS],
-            wait_ns: 0,
             switches: 0,
             first_sights: 0,
             merged: 0,

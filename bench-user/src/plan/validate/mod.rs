@@ -14,6 +14,7 @@ pub use claims::claims;
 pub use target::{Purpose, target};
 
 use super::{Ladder, Limit, LoadSpec, Plan, PlanError, SpanLimit, StopRules};
+use crate::units::Span;
 
 /// More connections than the local ports of one address could serve.
 const CONNECTIONS_MAX: u32 = 100_000;
@@ -30,6 +31,7 @@ const INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// The first rule that is broken, as one sentence.
 pub fn plan(plan: &Plan) -> Result<(), PlanError> {
     usable_name("the name of the plan", &plan.name)?;
+    spans(plan)?;
     repetitions(plan)?;
     ladder(&plan.ladder)?;
     stop_rules(&plan.stop)?;
@@ -117,6 +119,29 @@ fn stop_rules(stop: &StopRules) -> Result<(), PlanError> {
             SpanLimit::Switch(_) => Ok(()),
         },
     }
+}
+
+/// Nothing is measured for longer than this, and sums of a few such times stay far below 2^64 ns.
+const SPAN_MAX: Span = Span::from_secs(86_400);
+
+/// No time of a plan is beyond a day.
+fn spans(plan: &Plan) -> Result<(), PlanError> {
+    let ladder = &plan.ladder;
+    let targets = plan.targets.iter().map(|target| ("ready_within", target.ready_within));
+    [
+        ("duration", ladder.duration),
+        ("warmup", ladder.warmup),
+        ("pause", ladder.pause),
+        ("timeout", plan.load.timeout),
+        ("interval", plan.observe.interval),
+    ]
+    .into_iter()
+    .chain(targets)
+    .try_for_each(|(key, span)| {
+        ensure(span <= SPAN_MAX, || {
+            format!("`{key}` is {span}: nothing here may take longer than a day")
+        })
+    })
 }
 
 /// A list of at least one CPU; whether the machine has them is not asked here.

@@ -71,6 +71,22 @@ fn a_ladder_has_distinct_stages_of_some_length() {
 }
 
 #[test]
+fn no_time_is_beyond_a_day() {
+    let day = "nothing here may take longer than a day";
+    for (table, key) in [
+        ("ladder", "duration"),
+        ("ladder", "warmup"),
+        ("ladder", "pause"),
+        ("load", "timeout"),
+        ("observe", "interval"),
+    ] {
+        check(&format!("[{table}]\n{key} = \"25h\""), &format!("`{key}` is 1day 1h: {day}"));
+    }
+    let of_target = "[[target]]\nname = \"b\"\nbuiltin = \"lean\"\nready_within = \"2days\"";
+    check(of_target, &format!("`ready_within` is 2days: {day}"));
+}
+
+#[test]
 fn a_stop_rule_is_a_limit_or_off() {
     for rule in ["errors", "non_2xx", "p99"] {
         check(

@@ -174,6 +174,7 @@ fn climbed(name: &str, levels: &[Around]) -> TargetRecord {
             oom_killed: Value(false),
             by_us: true,
         }),
+        notes: Vec::new(),
         stages,
     }
 }
