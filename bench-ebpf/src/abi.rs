@@ -140,7 +140,7 @@ pub struct ThreadEntry {
     pub first: Books,
     /// When it was last switched away from.
     pub last: Books,
-    /// Name when it was first seen.
+    /// Name when it was first seen, or when it ended.
     pub comm: [u8; 16],
 }
 

@@ -85,6 +85,8 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     entry.last = now;
     entry.ended = ended;
     if ended != 0 {
+        // It may have executed another program since it was first seen.
+        entry.comm = bpf_get_current_comm().unwrap_or_default();
         note(ctx, &key, "ended");
     }
 }

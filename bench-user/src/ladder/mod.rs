@@ -175,6 +175,7 @@ pub fn run(
         plan.load.cpus.as_deref().map(cpu_list::parse).transpose().map_err(anyhow::Error::msg)?;
     let placement = topology::split(plan.load.workers, load_cpus.as_deref())?;
     let most = plan.ladder.connections.iter().max().copied().unwrap_or(0);
+    load::check_headers(&plan.load.headers)?;
     load::ensure_descriptors(most, placement.workers)?;
     let mut expedition = climb::Expedition {
         plan,

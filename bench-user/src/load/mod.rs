@@ -52,7 +52,7 @@ use url::Url;
 pub use address::AddressError;
 pub use crawl::{Crawl, CrawlError, CrawlLimits, SkipReason, Skipped, crawl};
 pub use descriptors::{DescriptorError, ensure_descriptors};
-pub use requests::RequestError;
+pub use requests::{RequestError, check_headers};
 pub use running::{LoadError, RunningLoad};
 pub use sample::{Account, Connections, Generator, LoadSample, Outcomes, Progress};
 pub use urls::{UrlsError, resolve};

@@ -69,6 +69,14 @@ fn checked(headers: &BTreeMap<String, String>) -> Result<HeaderMap, RequestError
     Ok(map)
 }
 
+/// Whether requests can carry these headers; asked before the first target is started.
+///
+/// # Errors
+/// [`RequestError::Header`] for the first that cannot.
+pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), RequestError> {
+    checked(headers).map(drop)
+}
+
 fn request(url: &Url, headers: &HeaderMap) -> Result<Request<Empty<Bytes>>, RequestError> {
     if url.scheme() != "http" {
         return Err(RequestError::Scheme(url.clone()));

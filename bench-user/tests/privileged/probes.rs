@@ -23,6 +23,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("probes::scheduling_equals_the_kernels_books", scheduling_equals_the_kernels_books),
         trial("probes::threads_born_and_ended_are_in_the_totals", threads_born_and_ended),
         trial("probes::switches_equal_the_perf_counter", switches_equal_the_perf_counter),
+        trial("probes::switches_equal_the_perf_counter_under_load", switches_under_load),
         trial("probes::nothing_stays_attached", nothing_stays_attached),
     ]
 }
@@ -278,6 +279,28 @@ fn switches_equal_the_perf_counter() -> Result<()> {
         sample.perf["context-switches"].as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
     ensure!(perf.value == sched(&sample)?.switches_seen, "{perf:?} and {:?}", sample.sched);
     Ok(())
+}
+
+/// Windows that open and close while the target runs. A switch is in one source and not in the
+/// other if it falls between the two readings of an edge, which together took `read_ns`; a switch
+/// takes longer than 200 ns even where nothing is scheduled but these two threads.
+fn switches_under_load() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start("pingpong 60000")?;
+    place.take_in(workload.pid())?;
+    let mut set = observe(&place)?;
+    workload.go()?;
+    for _ in 0..20 {
+        set.begin();
+        std::thread::yield_now();
+        let sample = set.end().context("a window was begun")?;
+        let perf = &sample.perf["context-switches"];
+        let perf = perf.as_result().map_err(|why| anyhow::anyhow!("{why}"))?.value;
+        let seen = sched(&sample)?.switches_seen;
+        let bound = sample.observer_cost.read_ns / 200 + 2 * 3;
+        ensure!(perf.abs_diff(seen) <= bound, "perf {perf}, probes {seen}, bound {bound}");
+    }
+    workload.wait_done()
 }
 
 fn nothing_stays_attached() -> Result<()> {
