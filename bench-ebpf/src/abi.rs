@@ -94,7 +94,7 @@ pub struct SchedCounts {
     /// More than one stint since the thread was last seen: their waits cannot be told apart and
     /// are not entered.
     pub merged: u64,
-    /// A thread's books went back; it was taken for a new one.
+    /// An id was taken over by another thread, whose books go on from there.
     pub reset: u64,
     /// The hash of threads was full.
     pub threads_full: u64,
@@ -136,7 +136,12 @@ pub struct ThreadEntry {
     pub ended: u32,
     /// Process id in the host's pid namespace.
     pub tgid: u32,
-    /// When it was first seen; zero for a thread born while we watch.
+    /// Where its `task_struct` lies: an exec by another thread than the first hands the first
+    /// one's id and start to another task.
+    pub task: u64,
+    /// How often that has happened to this id.
+    pub takeovers: u64,
+    /// When it was first seen; zero for a thread that was born in the target while we watch.
     pub first: Books,
     /// When it was last switched away from.
     pub last: Books,
@@ -150,7 +155,7 @@ const _: () = {
     assert!(size_of::<SchedCounts>() == (BUCKETS + 6) * 8);
     assert!(size_of::<ThreadKey>() == 16);
     assert!(size_of::<Books>() == 40);
-    assert!(size_of::<ThreadEntry>() == 8 + 2 * 40 + 16);
+    assert!(size_of::<ThreadEntry>() == 24 + 2 * 40 + 16);
 };
 
 #[cfg(feature = "user")]

@@ -50,6 +50,7 @@ pub(crate) fn sched_switch(ctx: BtfTracePointContext) -> i32 {
 #[inline(always)]
 fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     let prev: *const u8 = ctx.arg(1);
+    let task = prev as u64;
     let now = books(prev);
     let ids = bpf_get_current_pid_tgid();
     let start_ns: u64 = load(prev, START_BOOTTIME.load());
@@ -57,7 +58,9 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     let ended = u32::from(load::<u32>(prev, STATE.load()) & TASK_DEAD != 0);
 
     let Some(entry) = THREADS.get_ptr_mut(key) else {
-        let born_here = start_ns >= WATCHING_SINCE.load();
+        // Whoever was born in the target is seen at the first switch; a thread that has had
+        // others was elsewhere then, and what it did there is not ours to count.
+        let born_here = start_ns >= WATCHING_SINCE.load() && now.pcount == 1;
         let first = if born_here { NO_BOOKS } else { now };
         if born_here {
             enter_wait(counts, &first, &now);
@@ -66,7 +69,15 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
         }
         note(ctx, &key, "first seen");
         let comm = bpf_get_current_comm().unwrap_or_default();
-        let entry = ThreadEntry { ended, tgid: (ids >> 32) as u32, first, last: now, comm };
+        let entry = ThreadEntry {
+            ended,
+            tgid: (ids >> 32) as u32,
+            task,
+            takeovers: 0,
+            first,
+            last: now,
+            comm,
+        };
         if THREADS.insert(key, entry, 0).is_err() {
             counts.threads_full += 1;
         }
@@ -75,9 +86,11 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     // SAFETY: a thread is switched away from on one CPU at a time, so this entry has one writer;
     // user space only takes out ended ones.
     let entry = unsafe { &mut *entry };
-    if now.pcount < entry.last.pcount || entry.ended != 0 {
+    if entry.task != task {
         // An exec by another thread than the first takes over the first one's id and start.
         counts.reset += 1;
+        entry.task = task;
+        entry.takeovers += 1;
         entry.first = now;
     } else {
         enter_wait(counts, &entry.last, &now);

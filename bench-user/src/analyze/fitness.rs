@@ -8,12 +8,18 @@ use crate::record::StageRecord;
 /// Fewest connections that must be open, as a share of those asked for, %.
 const LIVE_PERCENT: u64 = 95;
 
+/// Most requests of a stage that tripped a stop rule that may have failed or not got a 2xx, %.
+const BAD_PERCENT: u64 = 1;
+
 /// Whether a claim may rest on this metric of this stage.
 ///
 /// # Errors
 /// Why not, in one sentence.
 pub fn is_fit(stage: &StageRecord, metric: &str) -> Result<(), String> {
     was_loaded(stage)?;
+    if !is_about_errors(metric) {
+        was_served(stage)?;
+    }
     if !is_of_one_request(metric) {
         generator_kept_up(stage)?;
     }
@@ -35,6 +41,23 @@ pub fn is_fit(stage: &StageRecord, metric: &str) -> Result<(), String> {
 /// target could have taken; rates, times and shares of a CPU say how much it was given.
 fn is_of_one_request(metric: &str) -> bool {
     metric.ends_with("per_request")
+}
+
+fn is_about_errors(metric: &str) -> bool {
+    matches!(metric, "error_ratio" | "non_2xx_ratio" | "bottleneck")
+        || ["load.outcomes.", "load.account."].iter().any(|block| metric.starts_with(block))
+}
+
+/// A server that refuses is often faster than one that serves. A plan that turns the stop rule
+/// off asks for such figures, and its stages trip none.
+fn was_served(stage: &StageRecord) -> Result<(), String> {
+    let outcomes = &stage.load.outcomes;
+    let bad = outcomes.failed() + outcomes.non_2xx();
+    let all = stage.load.requests + outcomes.failed();
+    if stage.verdict.stopped_by.is_none() || bad * 100 <= all * BAD_PERCENT {
+        return Ok(());
+    }
+    Err(format!("{bad} of {all} requests failed or were not answered 2xx"))
 }
 
 fn was_loaded(stage: &StageRecord) -> Result<(), String> {
@@ -104,6 +127,29 @@ mod tests {
         assert!(spoiled(|s| s.load.requests = 0, "sched.per_sec").contains("no request"));
         let few = spoiled(|s| s.load.connections.live_median = 94, "load.achieved_rps");
         assert!(few.contains("94 of 100"), "{few}");
+    }
+
+    #[test]
+    fn a_stage_that_stopped_for_its_errors_carries_claims_about_them_only() {
+        let refused = |s: &mut StageRecord| {
+            s.load.outcomes.ok = 0;
+            s.load.outcomes.other_status.insert(404, s.load.requests);
+            s.verdict.stopped_by = Some("10000 responses were not 2xx".into());
+        };
+        let why = spoiled(refused, "syscalls.per_request");
+        assert!(why.contains("10000 of 10000 requests"), "{why}");
+        assert!(spoiled(refused, "load.response_ns.p50").contains("not answered 2xx"));
+        assert_eq!(spoiled(refused, "non_2xx_ratio"), "");
+        let allowed = |s: &mut StageRecord| {
+            refused(s);
+            s.verdict.stopped_by = None;
+        };
+        assert_eq!(spoiled(allowed, "load.response_ns.p50"), "");
+        let few = |s: &mut StageRecord| {
+            s.load.outcomes.other_status.insert(503, 100);
+            s.verdict.stopped_by = Some("100 responses were not 2xx".into());
+        };
+        assert_eq!(spoiled(few, "load.response_ns.p50"), "");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 use serde_json::Value;
 
 use crate::measured::Measured;
+use crate::observe::{ENDED_KEPT, Thread};
 use crate::record::StageRecord;
 
 use super::catalogue;
@@ -174,8 +175,16 @@ fn unknown(name: &str) -> Miss {
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 fn computed(stage: &StageRecord, name: &str) -> Option<Result<f64, String>> {
     let requests = stage.load.requests as f64;
+    // What the kernel counted was counted between its own two readings. Records of before this
+    // figure was kept have none.
+    let observed = match stage.observed_requests {
+        0 => requests,
+        n => n as f64,
+    };
     let failed = stage.load.outcomes.failed() as f64;
-    let per_request = |n: f64| ratio(n, requests, "no request was completed in this stage");
+    let none = "no request was completed in this stage";
+    let per_request = |n: f64| ratio(n, requests, none);
+    let per_observed = |n: f64| ratio(n, observed, none);
     let sched =
         |f: fn(&crate::observe::Sched) -> u64| measured(&stage.sched).map(|sched| f(sched) as f64);
     let busiest = || {
@@ -186,16 +195,25 @@ fn computed(stage: &StageRecord, name: &str) -> Option<Result<f64, String>> {
     Some(match name {
         "threads.busiest.oncpu_ratio" => busiest().map(|thread| thread.oncpu_ratio),
         "threads.busiest.runq_ratio" => busiest().map(|thread| thread.runq_ratio),
-        "threads.count" => measured(&stage.threads).map(|threads| threads.len() as f64),
+        "threads.count" => measured(&stage.threads).and_then(|threads| counted(threads)),
         "sched.switches" => sched(|s| s.switches_voluntary + s.switches_involuntary),
-        "sched.voluntary_per_request" => sched(|s| s.switches_voluntary).and_then(per_request),
-        "sched.involuntary_per_request" => sched(|s| s.switches_involuntary).and_then(per_request),
+        "sched.voluntary_per_request" => sched(|s| s.switches_voluntary).and_then(per_observed),
+        "sched.involuntary_per_request" => sched(|s| s.switches_involuntary).and_then(per_observed),
         "cpu_ns_per_request" => measured(&stage.cgroup.cpu_ratio)
             .and_then(|cpus| per_request(cpus * stage.duration_s * 1e9)),
         "error_ratio" => ratio(failed, failed + requests, "no request ended in this stage"),
         "non_2xx_ratio" => per_request(stage.load.outcomes.non_2xx() as f64),
         _ => return None,
     })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a list of threads is short")]
+fn counted(threads: &[Thread]) -> Result<f64, String> {
+    let ended = threads.iter().filter(|thread| thread.exited).count();
+    if ended < ENDED_KEPT {
+        return Ok(threads.len() as f64);
+    }
+    Err(format!("not measured: of the threads that ended in it only {ENDED_KEPT} were kept"))
 }
 
 fn measured<T>(block: &Measured<T>) -> Result<&T, String> {
@@ -207,82 +225,4 @@ fn ratio(part: f64, whole: f64, none: &str) -> Result<f64, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::analyze::builder::a_stage;
-    use crate::observe::{Count, PerfCount};
-
-    #[test]
-    fn a_number_is_found_by_its_path() {
-        let mut stage = a_stage(50);
-        stage.cgroup.psi.insert("cpu.some".into(), Measured::Value(7));
-        stage.perf.insert(
-            "context-switches".into(),
-            Measured::Value(PerfCount { value: 42, scaled: false }),
-        );
-        let by_name = [("read".to_owned(), Count { count: 10, per_sec: 1.0, per_request: None })];
-        stage.syscalls = stage.syscalls.map(|mut s| {
-            s.by_name.extend(by_name);
-            s
-        });
-        for (name, expected) in [
-            ("syscalls.per_request", 4.0),
-            ("syscalls.by_name.read.count", 10.0),
-            ("load.achieved_rps", 1000.0),
-            ("load.response_ns.p99", 90e6),
-            ("cgroup.psi.cpu.some", 7.0),
-            ("perf.context-switches.value", 42.0),
-            ("sched.switches", 20_000.0),
-            ("sched.voluntary_per_request", 1.5),
-            ("threads.busiest.oncpu_ratio", 0.5),
-            ("cpu_ns_per_request", 600_000.0),
-            ("error_ratio", 0.0),
-        ] {
-            assert_eq!(value(&stage, name), Ok(expected), "{name}");
-        }
-    }
-
-    #[test]
-    fn what_never_happened_is_zero_but_only_where_it_could_be_counted() {
-        let mut stage = a_stage(50);
-        assert_eq!(value(&stage, "syscalls.by_name.futex.per_sec"), Ok(0.0));
-        assert_eq!(value(&stage, "syscalls.by_name.futex.per_request"), Ok(0.0));
-        assert_eq!(value(&stage, "load.outcomes.other_status.404"), Ok(0.0));
-        let typo = value(&stage, "syscalls.by_name.futexx.count").unwrap_err();
-        assert!(typo.contains("no syscall is named `futexx`"), "{typo}");
-        stage.syscalls = Measured::unavailable("not root");
-        let why = value(&stage, "syscalls.by_name.futex.per_sec").unwrap_err();
-        assert!(why.contains("not root"), "{why}");
-    }
-
-    #[test]
-    fn a_figure_that_is_not_there_says_why() {
-        let mut stage = a_stage(50);
-        stage.sched = Measured::unavailable("no CONFIG_SCHED_INFO");
-        stage.load.requests = 0;
-        stage.load.response_ns.p99 = None;
-        for (name, reason) in [
-            ("sched.per_sec", "no CONFIG_SCHED_INFO"),
-            ("sched.voluntary_per_request", "no CONFIG_SCHED_INFO"),
-            ("load.response_ns.p99", "too few samples"),
-            ("load.service_ns.p50", "closed loop"),
-            ("error_ratio", "no request ended"),
-            ("perf.cycles.value", "there are: none"),
-        ] {
-            let why = value(&stage, name).unwrap_err();
-            assert!(why.contains(reason), "{name}: {why}");
-        }
-    }
-
-    #[test]
-    fn a_wrong_name_is_told_from_a_missing_measurement() {
-        let wrong = check_name("syscall.per_request").unwrap_err();
-        assert!(wrong.contains("nearest is `syscalls.per_request`"), "{wrong}");
-        assert!(check_name("load.generator.limited").unwrap_err().contains("not a number"));
-        assert!(check_name("syscalls.hook").is_err() && check_name("load").is_err());
-        assert!(check_name("syscalls.total.x").is_err() && check_name("").is_err());
-        for fine in ["perf.cycles.value", "cgroup.psi.memory.full", "load.connect_ns.p50"] {
-            assert_eq!(check_name(fine), Ok(()), "{fine}");
-        }
-    }
-}
+mod tests;

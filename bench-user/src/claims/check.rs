@@ -112,6 +112,14 @@ impl Asked<'_> {
             }
             Err(why) => Answer::inconclusive(format!("there is no relative change: {why}")),
         };
+        let is_once = figure_is_within(&answer) && medians.len() > 1;
+        if let (true, Some(name)) = (is_once, disturbed(steps, names)) {
+            answer.verdict = ClaimVerdict::Inconclusive;
+            answer.because = format!(
+                "others held the CPUs that `{name}` waited for, and one repetition cannot tell them \
+                 from a difference of the targets; measure with at least 5 repetitions"
+            );
+        }
         if let Err(why) = fit(steps, names, self.metric) {
             answer.verdict = ClaimVerdict::Inconclusive;
             answer.because = why;
@@ -159,6 +167,18 @@ impl Asked<'_> {
             }
         }
     }
+}
+
+fn figure_is_within(answer: &Answer) -> bool {
+    answer.figure.is_some_and(|figure| figure.within_stage)
+}
+
+/// A target that did not get the CPUs that it wanted.
+fn disturbed<'n>(steps: &[Step], names: &[&'n str]) -> Option<&'n str> {
+    let waited = |step: &Step| {
+        step.stages.iter().any(|stage| stage.verdict.bottleneck == Bottleneck::RunQueue)
+    };
+    steps.iter().zip(names).find(|(step, _)| waited(step)).map(|(_, name)| *name)
 }
 
 /// Whether every repetition may carry a claim on this metric.

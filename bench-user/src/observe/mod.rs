@@ -14,6 +14,7 @@ pub mod threads;
 
 pub use bpf::LoadError;
 pub use cgroup::{CgroupObserver, CgroupReading};
+pub use ledger::ENDED_KEPT;
 pub use net::NetObserver;
 pub use perf::{PerfObserver, PerfReading};
 pub use reading::Look;

@@ -164,7 +164,8 @@ pub struct CgroupUse {
     pub system_ns: Measured<u64>,
     /// CPU quota, in CPUs; unavailable when there is none.
     pub cpu_limit: Measured<f64>,
-    /// How many CPUs its threads may use (cpuset and affinity of the main thread).
+    /// How many CPUs the threads may use that ran in the window (cpuset and affinity); those of
+    /// the main process where none ran for a hundredth of it.
     pub cpus_allowed: Measured<u32>,
     /// Enforcement periods that passed.
     pub nr_periods: Measured<u64>,

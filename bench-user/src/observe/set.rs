@@ -22,8 +22,9 @@ use crate::clock;
 use crate::measured::Measured;
 use crate::target::TargetHandle;
 
-/// Reading every thread may take this long inside a window before the looks leave it out.
-const LOOK_BUDGET_NS: u64 = 5_000_000;
+/// Inside a window every thread is read only after so many times what the reading before took:
+/// it is at most a twentieth of the time.
+const LOOK_REST: u64 = 19;
 
 /// Longest wait for threads on their way out, ns.
 const SETTLE_NS: u64 = 1_000_000_000;
@@ -57,6 +58,8 @@ pub struct ObserverSet {
     begin: Option<Reading>,
     look: Option<Reading>,
     oncpu_at_look: HashMap<(u32, u64), u64>,
+    oncpu_at_ns: u64,
+    threads_at_ns: u64,
     threads_ns: u64,
     pids_peak: Option<u64>,
     is_calibrated: bool,
@@ -87,16 +90,22 @@ impl ObserverSet {
         let v2 = directory.value().map(PathBuf::as_path);
         let cgroup = CgroupObserver::new(&target.controllers, v2).with_main_pid(target.main_pid);
         let net = NetObserver::new(target.main_pid);
+        let ledger = match &bpf {
+            Measured::Value(_) => Ledger::new(since),
+            Measured::Unavailable { .. } => Ledger::without_probe(since),
+        };
         let mut set = Self {
             directory,
             bpf,
             perf,
             cgroup,
             net,
-            ledger: Ledger::new(since),
+            ledger,
             begin: None,
             look: None,
             oncpu_at_look: HashMap::new(),
+            oncpu_at_ns: 0,
+            threads_at_ns: 0,
             threads_ns: 0,
             pids_peak: None,
             is_calibrated: false,
@@ -135,6 +144,7 @@ impl ObserverSet {
         let reading = self.read(true);
         self.ledger.begin_window();
         self.oncpu_at_look = self.ledger.oncpu_now();
+        self.oncpu_at_ns = reading.at_ns;
         self.pids_peak = None;
         self.begin = Some(reading);
         self.look = None;
@@ -142,7 +152,8 @@ impl ObserverSet {
 
     /// A look inside the window.
     pub fn look(&mut self) -> Look {
-        let with_threads = self.threads_ns <= LOOK_BUDGET_NS;
+        let rested_ns = clock::now_ns() - self.threads_at_ns;
+        let with_threads = rested_ns >= self.threads_ns * LOOK_REST;
         let now = self.read(with_threads);
         let Some(then) = self.look.as_ref().or(self.begin.as_ref()) else {
             return Look::default();
@@ -161,7 +172,7 @@ impl ObserverSet {
             throttled_ns: added.throttled_ns.value().copied(),
         };
         if with_threads && now.books.value().is_some() {
-            look.busiest_thread_ratio = self.busiest(interval_ns);
+            look.busiest_thread_ratio = self.busiest(now.at_ns);
         }
         self.pids_peak = self.pids_peak.max(look.pids);
         self.look = Some(now);
@@ -192,6 +203,10 @@ impl ObserverSet {
         }
         let window_ns = now.at_ns - begin.at_ns;
         let mut cgroup = now.cgroup.since(&begin.cgroup, window_ns);
+        let cpus = now.books.value().and_then(|_| self.ledger.cpus_allowed(window_ns));
+        if let Some(cpus) = cpus.and_then(|n| u32::try_from(n).ok()) {
+            cgroup.cpus_allowed = Measured::Value(cpus);
+        }
         let pids_now = cgroup.pids_current.value().copied();
         if cgroup.pids_peak.value().is_none()
             && let Some(most) = self.pids_peak.max(pids_now)
@@ -234,6 +249,7 @@ impl ObserverSet {
         let books = if with_threads {
             self.read_threads()
         } else {
+            self.take_ended_threads();
             Measured::unavailable("left out of this look: there are too many threads")
         };
         let net = self.net.read();
@@ -251,7 +267,8 @@ impl ObserverSet {
             }
         };
         let books = self.joined(&directory.clone());
-        self.threads_ns = clock::now_ns() - began;
+        self.threads_at_ns = clock::now_ns();
+        self.threads_ns = self.threads_at_ns - began;
         books.into()
     }
 
@@ -267,7 +284,20 @@ impl ObserverSet {
         Ok(self.ledger.total())
     }
 
-    fn busiest(&mut self, interval_ns: u64) -> Option<f64> {
+    /// Threads that end would fill the hash of a target that starts many, so they are taken out
+    /// of it at every look. What fails here fails again at the end of the window, and is said.
+    fn take_ended_threads(&mut self) {
+        if let Measured::Value(bpf) = &mut self.bpf
+            && let Ok(probed) = bpf.threads()
+        {
+            let ended = self.ledger.end_ended(&probed);
+            bpf.forget(&ended).ok();
+        }
+    }
+
+    fn busiest(&mut self, at_ns: u64) -> Option<f64> {
+        let interval_ns = at_ns.saturating_sub(self.oncpu_at_ns);
+        self.oncpu_at_ns = at_ns;
         let now = self.ledger.oncpu_now();
         let most = now
             .iter()

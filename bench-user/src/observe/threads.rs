@@ -38,6 +38,8 @@ pub struct ThreadBooks {
     pub voluntary: u64,
     /// Switches that it was made to make.
     pub involuntary: u64,
+    /// CPUs that it may run on, as a list.
+    pub cpus_allowed: String,
 }
 
 /// Reads the books of every thread in a cgroup v2 directory and its descendants, by rising tid.
@@ -48,7 +50,7 @@ pub struct ThreadBooks {
 pub fn read_cgroup(cgroup: &Path) -> io::Result<Vec<ThreadBooks>> {
     thread_books().map_err(|why| io::Error::new(io::ErrorKind::Unsupported, why))?;
     let mut tids = Vec::new();
-    collect_tids(cgroup, &mut tids)?;
+    collect_tids(cgroup, &mut tids).map_err(|e| named(cgroup, &e))?;
     // A thread may be seen twice when it moves between the reads of two cgroups.
     tids.sort_unstable();
     tids.dedup();
@@ -61,20 +63,28 @@ pub fn read_cgroup(cgroup: &Path) -> io::Result<Vec<ThreadBooks>> {
 }
 
 fn collect_tids(cgroup: &Path, tids: &mut Vec<u32>) -> io::Result<()> {
-    let in_cgroup = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", cgroup.display()));
-    let text = std::fs::read_to_string(cgroup.join("cgroup.threads")).map_err(in_cgroup)?;
+    let text = std::fs::read_to_string(cgroup.join("cgroup.threads"))?;
     // A thread of a pid namespace that we cannot see into reads as 0.
     tids.extend(text.lines().filter_map(|line| line.parse::<u32>().ok()).filter(|tid| *tid != 0));
-    for entry in std::fs::read_dir(cgroup).map_err(in_cgroup)? {
-        let entry = entry.map_err(in_cgroup)?;
-        if entry.file_type().map_err(in_cgroup)?.is_dir() {
-            match collect_tids(&entry.path(), tids) {
-                Err(e) if is_gone(&e) => {}
-                other => other?,
-            }
+    for entry in std::fs::read_dir(cgroup)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            leave_out_gone(collect_tids(&entry.path(), tids), &entry.path())?;
         }
     }
     Ok(())
+}
+
+/// A child that ended meanwhile is no error. It is told by its errno, which a named one lacks.
+fn leave_out_gone(child: io::Result<()>, path: &Path) -> io::Result<()> {
+    match child {
+        Err(e) if is_gone(&e) => Ok(()),
+        other => other.map_err(|e| named(path, &e)),
+    }
+}
+
+fn named(cgroup: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", cgroup.display()))
 }
 
 /// The books of one thread; `None` when it is gone.
@@ -98,6 +108,7 @@ fn try_read_thread(tid: u32, buffer: &mut Vec<u8>) -> io::Result<ThreadBooks> {
         })
     };
     let (mut pid, mut voluntary, mut involuntary) = (0, 0, 0);
+    let mut cpus_allowed = String::new();
     let (mut comm, mut start_ticks) = (String::new(), 0);
     let (mut oncpu_ns, mut runq_ns, mut timeslices) = (0, 0, 0);
     parsed("schedstat", &mut |text| {
@@ -105,7 +116,7 @@ fn try_read_thread(tid: u32, buffer: &mut Vec<u8>) -> io::Result<ThreadBooks> {
         Some(())
     })?;
     parsed("status", &mut |text| {
-        (pid, voluntary, involuntary) = parse_status(text)?;
+        (pid, voluntary, involuntary, cpus_allowed) = parse_status(text)?;
         Some(())
     })?;
     parsed("stat", &mut |text| {
@@ -122,6 +133,7 @@ fn try_read_thread(tid: u32, buffer: &mut Vec<u8>) -> io::Result<ThreadBooks> {
         timeslices,
         voluntary,
         involuntary,
+        cpus_allowed,
     })
 }
 
@@ -137,8 +149,8 @@ fn parse_schedstat(text: &str) -> Option<(u64, u64, u64)> {
     Some((fields.next()??, fields.next()??, fields.next()??))
 }
 
-/// Process id, voluntary and involuntary switches.
-fn parse_status(text: &str) -> Option<(u32, u64, u64)> {
+/// Process id, voluntary and involuntary switches, CPUs.
+fn parse_status(text: &str) -> Option<(u32, u64, u64, String)> {
     let value = |name: &str| {
         text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
     };
@@ -146,6 +158,7 @@ fn parse_status(text: &str) -> Option<(u32, u64, u64)> {
         value("Tgid")?.parse().ok()?,
         value("voluntary_ctxt_switches")?.parse().ok()?,
         value("nonvoluntary_ctxt_switches")?.parse().ok()?,
+        value("Cpus_allowed_list")?.to_owned(),
     ))
 }
 
@@ -171,8 +184,9 @@ mod tests {
     #[test]
     fn switches_of_a_thread_are_told_apart_in_its_status() {
         let status = "Name:\tvoluntary_ctxt_switches:\t9\nTgid:\t40\nPid:\t41\n\
+                      Cpus_allowed:\tb\nCpus_allowed_list:\t0-1,3\n\
                       voluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t3\n";
-        assert_eq!(parse_status(status), Some((40, 150, 3)));
+        assert_eq!(parse_status(status), Some((40, 150, 3, "0-1,3".to_owned())));
         assert_eq!(parse_status("Tgid:\t40\n"), None);
     }
 
@@ -200,6 +214,17 @@ mod tests {
         while read_thread(tid, &mut Vec::new()).unwrap().is_some() {
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn a_cgroup_that_ends_while_it_is_read_is_left_out_and_another_error_is_not() {
+        let child = Path::new("/cg/child");
+        let with = |errno: Errno| leave_out_gone(Err(errno.into()), child);
+        // What the kernel says of a file that was open when its cgroup was removed.
+        with(Errno::NODEV).unwrap();
+        with(Errno::NOENT).unwrap();
+        let error = with(Errno::OPNOTSUPP).unwrap_err().to_string();
+        assert!(error.contains("/cg/child"), "{error}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::figures::{self, NONE, bytes, count, ns, percent};
 use super::page::{Item, Page, Table};
 use super::reasons::Reasons;
 use crate::measured::Measured;
-use crate::observe::{Sample, Sched, Syscalls, Thread};
+use crate::observe::{ENDED_KEPT, Sample, Sched, Syscalls, Thread};
 
 /// So many syscalls by name are listed; the rest is in the data.
 const SYSCALLS: usize = 15;
@@ -113,7 +113,10 @@ fn share(part: u64, whole: u64) -> String {
 }
 
 fn threads_heading(threads: &[Thread]) -> String {
-    if threads.len() > THREADS {
+    let ended = threads.iter().filter(|thread| thread.exited).count();
+    if ended >= ENDED_KEPT {
+        format!("Threads: the busiest {THREADS} of more than {}", count(ENDED_KEPT as u64))
+    } else if threads.len() > THREADS {
         format!("Threads: the busiest {THREADS} of {}", threads.len())
     } else {
         "Threads".into()

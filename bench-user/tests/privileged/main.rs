@@ -1,6 +1,7 @@
 //! Tests that need root: the instruments against known amounts of work.
 
 mod cgroup;
+mod lives;
 mod perf;
 mod place;
 mod probes;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(1);
     let mut tests: Vec<Trial> = [
         probes::tests(),
+        lives::tests(),
         perf::tests(),
         cgroup::tests(),
         threads::tests(),

@@ -21,7 +21,6 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("probes::calls_of_the_32_bit_table_stand_apart", calls_of_the_32_bit_table),
         trial("probes::looks_inside_a_window_add_up_to_it", looks_add_up),
         trial("probes::scheduling_equals_the_kernels_books", scheduling_equals_the_kernels_books),
-        trial("probes::threads_born_and_ended_are_in_the_totals", threads_born_and_ended),
         trial("probes::switches_equal_the_perf_counter", switches_equal_the_perf_counter),
         trial("probes::switches_equal_the_perf_counter_under_load", switches_under_load),
         trial("probes::nothing_stays_attached", nothing_stays_attached),
@@ -54,7 +53,7 @@ fn syscalls(sample: &Sample) -> Result<&Syscalls> {
     Ok(block)
 }
 
-fn sched(sample: &Sample) -> Result<&Sched> {
+pub(crate) fn sched(sample: &Sample) -> Result<&Sched> {
     let block = sample.sched.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
     ensure!(block.missed == 0, "{:?}", sample.observer_cost.lost);
     Ok(block)
@@ -233,36 +232,6 @@ fn added(before: &ThreadBooks, after: &ThreadBooks) -> [u64; 5] {
         after.runq_ns - before.runq_ns,
         after.timeslices - before.timeslices,
     ]
-}
-
-/// Processes that start and exit inside the window: their books are gone when it closes, so the
-/// parent's reaped usage and the perf counters are the witnesses.
-fn threads_born_and_ended() -> Result<()> {
-    let place = Place::new(&[])?;
-    let mut workload = Workload::start("families 20 5")?;
-    place.take_in(workload.pid())?;
-    let mut set = observe(&place)?;
-    set.begin();
-    workload.work()?;
-    set.settle();
-    let sample = set.end().context("a window was begun")?;
-    let block = sched(&sample)?;
-    let switches = block.switches_voluntary + block.switches_involuntary;
-    ensure!(switches == block.switches_seen, "{block:?}");
-    let perf = |name: &str| -> Result<u64> {
-        let count = sample.perf.get(name).context("opened")?;
-        Ok(count.as_result().map_err(|why| anyhow::anyhow!("{why}"))?.value)
-    };
-    ensure!(perf("context-switches")? == switches, "{:?} and {block:?}", sample.perf);
-    // The clock of perf starts and stops a little inside the stint that the scheduler books;
-    // 20 x 6 short lives and as many stints as switches bound the difference.
-    let clock = perf("task-clock")?;
-    let slack = switches * 20_000;
-    ensure!(block.oncpu_ns.abs_diff(clock) <= slack, "{} against {clock}", block.oncpu_ns);
-    let threads = sample.threads.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
-    let ended = threads.iter().filter(|t| t.exited).count();
-    ensure!(ended == 20 * 6, "{ended} threads ended in the window");
-    Ok(())
 }
 
 /// While a target runs, each thread may be in one switch at an edge that one source has and the

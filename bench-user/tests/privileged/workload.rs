@@ -6,14 +6,16 @@
 //! `done` a test can read at rest.
 //!
 //! `getppid THREADS COUNT` makes exactly COUNT calls in total (`getppid-at-once` does so without
-//! waiting for anything); `spin MS [THREADS]` burns that
-//! much CPU time in each thread; `pingpong ROUNDS` sends a byte there and back between two
-//! threads; `command PROGRAM` runs another program; `families PROCESSES THREADS` starts and reaps that many processes one after another,
-//! each with that many threads besides its first; `sleepers THREADS NAPS` sleeps a millisecond NAPS times in each; `touch BYTES`
-//! writes into each page of fresh memory.
+//! waiting for anything); `spin MS [THREADS]` burns that much CPU time in each thread; `exec MS`
+//! does so in one and then becomes `sleepers 1 1`; `pingpong ROUNDS` sends a byte there and back
+//! between two threads; `command PROGRAM` runs another program; `families PROCESSES THREADS` starts and reaps so many processes, each with
+//! so many threads besides its first, `storm THREADS` so many threads, one after another;
+//! `sleepers THREADS NAPS` sleeps a millisecond NAPS times in each; `touch BYTES` writes into each
+//! page of fresh memory.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -55,9 +57,14 @@ impl Workload {
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().context("its output is piped")?);
         let mut workload = Self { child, stdin, stdout };
-        workload.expect_line("ready")?;
-        workload.rest()?;
+        workload.wait_ready()?;
         Ok(workload)
+    }
+
+    /// Waits until it is set up and at rest, which it is again after an exec.
+    pub(crate) fn wait_ready(&mut self) -> Result<()> {
+        self.expect_line("ready")?;
+        self.rest()
     }
 
     /// Its process id.
@@ -189,6 +196,8 @@ fn jobs(spec: &str) -> Result<Vec<Job>> {
         ("pingpong", &[rounds]) => pingpong(rounds),
         ("sleepers", &[threads, naps]) => Ok((0..threads).map(|_| naps_of(naps)).collect()),
         ("families", &[processes, threads]) => Ok(vec![families(processes, threads)]),
+        ("exec", &[ms]) => Ok(vec![exec(ms)]),
+        ("storm", &[threads]) => Ok(vec![storm(threads)]),
         ("touch", &[bytes]) => Ok(vec![touch(usize::try_from(bytes)?)]),
         _ => bail!("there is no such workload"),
     }
@@ -266,6 +275,24 @@ fn command(program: String) -> Job {
     Box::new(move || {
         let status = Command::new(&program).stdin(Stdio::null()).status().expect("it can start");
         assert!(status.success(), "{status}");
+    })
+}
+
+fn storm(threads: u64) -> Job {
+    Box::new(move || {
+        for _ in 0..threads {
+            thread::spawn(|| {}).join().expect("it does nothing");
+        }
+    })
+}
+
+/// The whole process becomes another program, and this thread its first.
+fn exec(ms: u64) -> Job {
+    let spin = spin(ms);
+    Box::new(move || {
+        spin();
+        let error = Command::new("/proc/self/exe").env(VARIABLE, "sleepers 1 1").exec();
+        panic!("no exec: {error}");
     })
 }
 

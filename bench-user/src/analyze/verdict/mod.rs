@@ -6,7 +6,8 @@
 //! 2. `client`: a slow generator leaves the target idle; nothing can be said of its limits.
 //! 3. `memory`: OOM kills, or threads stalled for memory for a tenth of the window; time that
 //!    is spent reclaiming looks like CPU use.
-//! 4. `accept-queue`: connections were dropped, so that less load arrived than was sent.
+//! 4. `accept-queue`: connections were dropped, and the load met it: less of it arrived than was
+//!    sent. The counter is of the whole network namespace, where other servers listen too.
 //! 5. `cpu-quota`, `cpu`, `single-thread`: who holds the CPU back (`cpu.rs`).
 //! 6. `run-queue`: threads that want a CPU and do not get one, although neither their own quota
 //!    nor their own work fills what they may use. Asked last because a throttled group and a
@@ -17,6 +18,8 @@
 
 mod cpu;
 
+use crate::distribution::Distribution;
+use crate::load::LoadSample;
 use crate::measured::Measured;
 use crate::record::{Bottleneck, StageRecord, TargetRecord, Verdict};
 
@@ -123,7 +126,7 @@ fn memory(stage: &StageRecord) -> Option<Answer> {
 
 fn accept_queue(stage: &StageRecord) -> Option<Answer> {
     let overflows = stage.net.value().map_or(0, |net| net.listen_overflows);
-    (overflows > 0).then(|| {
+    (overflows > 0 && met_a_full_queue(&stage.load)).then(|| {
         let evidence = format!(
             "{overflows} connections were dropped in its network namespace because an accept \
              queue was full"
@@ -131,6 +134,18 @@ fn accept_queue(stage: &StageRecord) -> Option<Answer> {
         // A thread that is too busy to accept is a reason for a full queue, and worth knowing.
         Answer::new(Bottleneck::AcceptQueue, evidence).and(cpu::decide(stage).evidence)
     })
+}
+
+/// Whether a connection of the load may have been one of those that were dropped: the client then
+/// sends its SYN again after a second, or its first request after at least 200 ms.
+fn met_a_full_queue(load: &LoadSample) -> bool {
+    const RESENT_NS: u64 = 200_000_000;
+    let late = |times: &Distribution| times.max.is_some_and(|longest| longest >= RESENT_NS);
+    let connections = &load.connections;
+    connections.live_min < connections.asked
+        || load.outcomes.failed() > 0
+        || late(&load.connect_ns)
+        || late(&load.response_ns)
 }
 
 /// A measured time as a share of the window.

@@ -118,9 +118,29 @@ fn a_full_accept_queue_is_the_limit_and_a_busy_thread_is_mentioned() {
     let got = judge(|s| {
         threads(8, &[(0.99, 0.0)])(s);
         s.net = Measured::Value(Net { listen_overflows: 7, ..Net::default() });
+        s.load.connect_ns.max = Some(1_001_000_000);
     });
     assert_eq!(got.bottleneck, Bottleneck::AcceptQueue);
     assert!(got.evidence.iter().any(|e| e.contains("99 %")), "{:?}", got.evidence);
+}
+
+/// The counter is that of the network namespace, which the target may share with other servers.
+#[test]
+fn a_full_accept_queue_that_the_load_did_not_meet_is_that_of_another_server() {
+    let judge_with = |change: fn(&mut StageRecord)| {
+        let got = judge(|s| {
+            threads(8, &[(0.99, 0.0)])(s);
+            s.net = Measured::Value(Net { listen_overflows: 90, ..Net::default() });
+            s.load.connect_ns.max = Some(2_000_000);
+            s.load.response_ns.max = Some(60_000_000);
+            change(s);
+        });
+        got.bottleneck
+    };
+    assert_eq!(judge_with(|_| {}), Bottleneck::SingleThread);
+    assert_eq!(judge_with(|s| s.load.connections.live_min -= 1), Bottleneck::AcceptQueue);
+    let slow = |s: &mut StageRecord| s.load.response_ns.max = Some(207_000_000);
+    assert_eq!(judge_with(slow), Bottleneck::AcceptQueue);
 }
 
 #[test]

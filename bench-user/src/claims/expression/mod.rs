@@ -28,7 +28,7 @@ use crate::record::{Bottleneck, ClaimVerdict};
 use super::check::{Answer, fit};
 use super::sentence;
 use super::sides::{Sides, other};
-use references::{Reference, references};
+use references::{Reference, divides_by_zero, references};
 
 /// The path of the only variable that is a text.
 const BOTTLENECK: &str = "bottleneck";
@@ -175,6 +175,9 @@ impl Expression {
             scope.add_variable_from_value(root, stage);
         }
         let source = &self.source;
+        if divides_by_zero(self.program.expression(), &scope) {
+            return Err(format!("`{source}` divides by zero here, which gives no number"));
+        }
         match self.program.execute(&scope) {
             Ok(Value::Bool(said)) => Ok(said),
             Ok(_) => {

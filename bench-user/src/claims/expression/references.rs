@@ -1,8 +1,8 @@
 //! Which metrics a CEL expression names: what it needs, known before it is evaluated, so that
 //! a metric that was not measured gives its reason and not an evaluation error.
 
-use cel::IdedExpr;
 use cel::common::ast::{EntryExpr, Expr, LiteralValue, operators};
+use cel::{Context, IdedExpr, Value};
 
 /// A metric as an expression names it: `b.syscalls.per_request`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +88,32 @@ fn entry(
             visit(&entry.key, bound, found)?;
             visit(&entry.value, bound, found)
         }
+    }
+}
+
+/// Whether its answer rests on a division by zero, whose infinity would meet any bound. As an
+/// error would, it counts for nothing where the other side of `||` or `&&` decides. What a macro
+/// binds has no value here, so its divisions are not looked at.
+pub(super) fn divides_by_zero(expression: &IdedExpr, scope: &Context) -> bool {
+    let is_in = |e: &IdedExpr| divides_by_zero(e, scope);
+    let says = |e: &IdedExpr, what: bool| {
+        !is_in(e) && matches!(scope.resolve(e), Ok(Value::Bool(said)) if said == what)
+    };
+    match &expression.expr {
+        Expr::Call(call) => match (&*call.func_name, call.args.as_slice()) {
+            (operators::LOGICAL_OR, args) if args.iter().any(|e| says(e, true)) => false,
+            (operators::LOGICAL_AND, args) if args.iter().any(|e| says(e, false)) => false,
+            (operators::CONDITIONAL, [test, yes, no]) if !is_in(test) => {
+                is_in(if says(test, true) { yes } else { no })
+            }
+            (operators::DIVIDE | operators::MODULO, [_, divisor]) if matches!(scope.resolve(divisor), Ok(Value::Float(n)) if n == 0.0) => {
+                true
+            }
+            (_, args) => call.target.as_deref().is_some_and(is_in) || args.iter().any(is_in),
+        },
+        Expr::Select(select) => is_in(&select.operand),
+        Expr::List(list) => list.elements.iter().any(is_in),
+        _ => false,
     }
 }
 

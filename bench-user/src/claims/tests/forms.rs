@@ -71,3 +71,22 @@ fn an_expression_sees_the_bottleneck_and_reports_what_it_cannot_do() {
     let open = limited_by(&[Bottleneck::Cpu, Bottleneck::Memory, Bottleneck::Cpu]);
     expect(&open, &single("a.bottleneck == 'cpu'"), ClaimVerdict::Inconclusive, "disagree");
 }
+
+#[test]
+fn a_division_by_zero_is_no_answer() {
+    let run = pair(&NODE, &BUN);
+    for source in [
+        "b.load.achieved_rps / b.error_ratio >= 2.0",
+        "!(b.error_ratio / a.error_ratio > 5.0)",
+        "b.error_ratio > 0.0 || 1.0 < a.load.achieved_rps / (b.error_ratio * 2.0)",
+    ] {
+        expect(&run, &cel(source), ClaimVerdict::Inconclusive, "divides by zero");
+    }
+    for source in [
+        "b.error_ratio / b.load.achieved_rps == 0.0",
+        "b.error_ratio == 0.0 || 1.0 < a.load.achieved_rps / b.error_ratio",
+        "b.error_ratio > 0.0 ? a.load.achieved_rps / b.error_ratio > 2.0 : b.error_ratio < 1.0",
+    ] {
+        expect(&run, &cel(source), ClaimVerdict::Holds, "");
+    }
+}

@@ -104,6 +104,15 @@ fn one_repetition_answers_by_its_samples_where_the_bound_is_far() {
 }
 
 #[test]
+fn one_repetition_says_nothing_of_a_change_where_others_held_the_cpus() {
+    let mut run = pair(&[10.0], &[4.0]);
+    run.targets[1].stages[0].verdict.bottleneck = crate::record::Bottleneck::RunQueue;
+    let about = claim("<= -40%", "bun", Some("node"));
+    expect(&run, &about, ClaimVerdict::Inconclusive, "others held the CPUs that `bun` waited");
+    expect(&run, &claim("< 4.5", "bun", None), ClaimVerdict::Holds, "meets");
+}
+
+#[test]
 fn one_repetition_without_samples_is_open() {
     let mut run = pair(&[10.0], &[4.0]);
     run.targets[1].stages[0].samples.clear();

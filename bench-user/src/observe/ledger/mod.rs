@@ -11,44 +11,44 @@
 //!  ends            books in procfs        last switch (probe)  last - A
 //!  born, ends      -                      last switch (probe)  last - 0
 //!  joins           -                      books in procfs      B - first sight
+//!  id taken over   books in procfs        books in procfs      last - A, and B - first sight
 //! ```
 //!
 //! procfs is read before the probe's hash, so a thread that ends in between shows up ended in
 //! the second and its final figures win. The books only grow, so the larger of two figures is
 //! the later one. Nothing is read here; this is the arithmetic.
 
-use std::collections::{HashMap, HashSet};
+mod books;
+mod known;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use bench_ebpf::abi::{Books, ThreadEntry, ThreadKey};
 
+pub(super) use books::minus;
+use books::{later, plus};
+use known::{Known, comm_of, thread};
+
+use crate::cpu_list;
 use crate::observe::sample::Thread;
 use crate::observe::threads::ThreadBooks;
 
 /// Nanoseconds in a clock tick of procfs (`USER_HZ` is 100 on every architecture of Linux).
 const TICK_NS: u64 = 10_000_000;
 
-/// Ended threads that are kept one by one within a window; the others count in the totals.
-const ENDED_KEPT: usize = 4096;
+/// Ended threads that are shown one by one, the busiest; the others count in the totals.
+pub const ENDED_KEPT: usize = 4096;
 
 /// A thread: its id and its start in clock ticks since boot, the finest that procfs shows.
 type Id = (u32, u64);
-
-#[derive(Debug, Clone)]
-struct Known {
-    pid: u32,
-    comm: String,
-    /// What it had when it was first known: not ours to count.
-    base: Books,
-    now: Books,
-    /// Neither source showed it at the last reading.
-    missing: bool,
-}
 
 /// All threads that were ever seen in the cgroup.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     /// Boot time in ticks from which on a thread's whole life is ours.
     since_ticks: u64,
+    /// The probe shows every thread that has been switched away from in the cgroup.
+    has_probe: bool,
     live: HashMap<Id, Known>,
     /// Ended, but still shown by procfs (a zombie): must not be taken for new.
     ended_shown: HashSet<Id>,
@@ -65,9 +65,15 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// An empty ledger; threads that start from `since_ns` of boot time on are counted whole.
+    /// An empty ledger; threads that start in the cgroup from `since_ns` of boot time on are
+    /// counted whole.
     pub(super) fn new(since_ns: u64) -> Self {
-        Self { since_ticks: since_ns / TICK_NS, ..Self::default() }
+        Self { since_ticks: since_ns / TICK_NS, has_probe: true, ..Self::default() }
+    }
+
+    /// The same without a probe to say whether a thread started in the cgroup or joined it.
+    pub(super) fn without_probe(since_ns: u64) -> Self {
+        Self { has_probe: false, ..Self::new(since_ns) }
     }
 
     /// Joins a reading of procfs and one of the probe's hash taken after it; returns the ended
@@ -91,17 +97,26 @@ impl Ledger {
             entry.ended == 0 && !shown.contains(&id_of(key))
         };
         self.leaving = probe.iter().filter(is_leaving).count();
-        let mut forget = Vec::new();
         for (key, entry) in probe {
             self.seen_by_probe(id_of(key), entry);
-            if entry.ended != 0 {
-                forget.push(*key);
-                self.end(id_of(key));
-            }
         }
+        let forget = self.end_ended(probe);
         self.end_vanished(|id| shown.contains(id) || in_probe.contains_key(id));
         self.ended_shown.retain(|id| shown.contains(id));
         forget
+    }
+
+    /// Takes in only the threads that have ended, without a reading of procfs, and returns them
+    /// as [`Self::update`] does.
+    pub(super) fn end_ended(&mut self, probe: &[(ThreadKey, ThreadEntry)]) -> Vec<ThreadKey> {
+        let ended = probe.iter().filter(|(_, entry)| entry.ended != 0);
+        ended
+            .map(|(key, entry)| {
+                self.seen_by_probe(id_of(key), entry);
+                self.end(id_of(key));
+                *key
+            })
+            .collect()
     }
 
     fn seen_in_procfs(&mut self, id: Id, thread: &ThreadBooks, entry: Option<&ThreadEntry>) {
@@ -112,34 +127,73 @@ impl Ledger {
             nvcsw: thread.voluntary,
             nivcsw: thread.involuntary,
         };
-        let born_here = id.1 > self.since_ticks;
+        if let Some(entry) = entry {
+            self.close_if_taken_over(id, entry);
+        }
+        let is_new = id.1 > self.since_ticks;
+        // Without a switch behind it, it has not been anywhere else.
+        let born_here = is_new && (!self.has_probe || now.pcount <= 1);
         let known = self.live.entry(id).or_insert_with(|| Known {
             pid: thread.pid,
             comm: String::new(),
+            cpus_allowed: String::new(),
             base: match entry {
-                _ if born_here => Books::default(),
                 // The probe saw it first, so the time since then is ours too.
                 Some(entry) => entry.first,
+                None if born_here => Books::default(),
                 None => now,
             },
             now,
+            takeovers: entry.map(|entry| entry.takeovers),
             missing: false,
         });
         known.now = later(known.now, now);
         if known.comm != thread.comm {
             known.comm.clone_from(&thread.comm);
         }
+        if known.cpus_allowed != thread.cpus_allowed {
+            known.cpus_allowed.clone_from(&thread.cpus_allowed);
+        }
     }
 
     fn seen_by_probe(&mut self, id: Id, entry: &ThreadEntry) {
+        self.close_if_taken_over(id, entry);
         let known = self.live.entry(id).or_insert_with(|| Known {
             pid: entry.tgid,
             comm: comm_of(entry),
+            cpus_allowed: String::new(),
             base: entry.first,
             now: entry.last,
+            takeovers: None,
             missing: false,
         });
+        known.takeovers = Some(entry.takeovers);
+        if entry.ended != 0 {
+            known.comm = comm_of(entry);
+        }
         known.now = later(known.now, entry.last);
+    }
+
+    /// Closes the account of an id that now belongs to another thread, whose books have nothing
+    /// to do with those of the one before.
+    fn close_if_taken_over(&mut self, id: Id, entry: &ThreadEntry) {
+        let Some(known) = self.live.get(&id) else { return };
+        let (base, first) = (known.base, entry.first);
+        // The probe sees every switch, so that between the first look at a thread and the first
+        // switch that it sees lies at most the stint that was waited for.
+        let goes_on = later(base, first) == first && first.pcount <= base.pcount + 1;
+        let is_same = match known.takeovers {
+            Some(takeovers) => takeovers == entry.takeovers,
+            None => entry.takeovers == 0 && goes_on,
+        };
+        if is_same {
+            return;
+        }
+        let begin = self.window.remove(&id);
+        let Some(mut known) = self.live.remove(&id) else { return };
+        self.ended_sum = plus(self.ended_sum, minus(known.now, known.base));
+        known.base = begin.unwrap_or(known.base);
+        self.keep_ended(id, known);
     }
 
     /// A thread on its way out leaves the cgroup's list shortly before its last switch, so it is
@@ -162,8 +216,23 @@ impl Ledger {
         let Some(known) = self.live.remove(&id) else { return };
         self.ended_sum = plus(self.ended_sum, minus(known.now, known.base));
         self.ended_shown.insert(id);
-        if self.ended.len() < ENDED_KEPT {
-            self.ended.push((id, known));
+        self.keep_ended(id, known);
+    }
+
+    fn drop_idlest(&mut self) {
+        let window = &self.window;
+        self.ended.sort_by_cached_key(|(id, known)| {
+            let begin = window.get(id).copied().unwrap_or(known.base);
+            std::cmp::Reverse(minus(known.now, begin).sum_exec)
+        });
+        self.ended.truncate(ENDED_KEPT);
+    }
+
+    fn keep_ended(&mut self, id: Id, known: Known) {
+        self.ended.push((id, known));
+        // Twice as many before any is dropped, so that each is sorted once on average.
+        if self.ended.len() >= 2 * ENDED_KEPT {
+            self.drop_idlest();
         }
     }
 
@@ -181,7 +250,10 @@ impl Ledger {
     }
 
     /// Every thread and what it added since the window began, busiest first.
-    pub(super) fn threads(&self, window_ns: u64) -> Vec<Thread> {
+    pub(super) fn threads(&mut self, window_ns: u64) -> Vec<Thread> {
+        if self.ended.len() > ENDED_KEPT {
+            self.drop_idlest();
+        }
         let live = self.live.iter().map(|(id, known)| (id, known, false));
         let ended = self.ended.iter().map(|(id, known)| (id, known, true));
         let mut threads: Vec<Thread> = live
@@ -195,60 +267,26 @@ impl Ledger {
         threads
     }
 
+    /// CPUs that the threads may run on which ran for at least a hundredth of the window, all
+    /// together; `None` where none did.
+    pub(super) fn cpus_allowed(&self, window_ns: u64) -> Option<usize> {
+        let ran = self.live.iter().filter(|(id, known)| {
+            let begin = self.window.get(id).copied().unwrap_or(known.base);
+            minus(known.now, begin).sum_exec >= window_ns / 100
+        });
+        let lists: BTreeSet<&str> = ran.map(|(_, known)| known.cpus_allowed.as_str()).collect();
+        let cpus = lists.into_iter().filter_map(|list| cpu_list::parse(list).ok()).flatten();
+        Some(cpus.collect::<BTreeSet<_>>().len()).filter(|n| *n > 0)
+    }
+
     /// On-CPU time of each live thread so far, ns: the difference of two calls gives the busiest.
     pub(super) fn oncpu_now(&self) -> HashMap<Id, u64> {
         self.live.iter().map(|(id, known)| (*id, known.now.sum_exec)).collect()
     }
 }
 
-fn thread(tid: u32, known: &Known, added: Books, exited: bool, window_ns: u64) -> Thread {
-    #[expect(clippy::cast_precision_loss, reason = "a window is far below 2^53 ns")]
-    let ratio = |ns: u64| if window_ns == 0 { 0.0 } else { ns as f64 / window_ns as f64 };
-    Thread {
-        tid,
-        pid: known.pid,
-        comm: known.comm.clone(),
-        oncpu_ratio: ratio(added.sum_exec),
-        runq_ratio: ratio(added.run_delay),
-        oncpu_ns: added.sum_exec,
-        runq_ns: added.run_delay,
-        switches_voluntary: added.nvcsw,
-        switches_involuntary: added.nivcsw,
-        exited,
-    }
-}
-
 fn id_of(key: &ThreadKey) -> Id {
     (u32::try_from(key.tid).unwrap_or(u32::MAX), key.start_ns / TICK_NS)
-}
-
-fn comm_of(entry: &ThreadEntry) -> String {
-    let end = entry.comm.iter().position(|b| *b == 0).unwrap_or(entry.comm.len());
-    String::from_utf8_lossy(&entry.comm[..end]).into_owned()
-}
-
-fn each(a: Books, b: Books, f: impl Fn(u64, u64) -> u64) -> Books {
-    Books {
-        run_delay: f(a.run_delay, b.run_delay),
-        pcount: f(a.pcount, b.pcount),
-        sum_exec: f(a.sum_exec, b.sum_exec),
-        nvcsw: f(a.nvcsw, b.nvcsw),
-        nivcsw: f(a.nivcsw, b.nivcsw),
-    }
-}
-
-fn later(a: Books, b: Books) -> Books {
-    each(a, b, u64::max)
-}
-
-fn plus(a: Books, b: Books) -> Books {
-    each(a, b, |a, b| a + b)
-}
-
-/// Books only grow; a figure that went back (an exec that took over another thread's id) adds
-/// nothing rather than a number near 2^64.
-pub(super) fn minus(a: Books, b: Books) -> Books {
-    each(a, b, u64::saturating_sub)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ fn in_procfs(tid: u32, start_ticks: u64, n: u64) -> ThreadBooks {
         timeslices: n,
         voluntary: n,
         involuntary: n,
+        cpus_allowed: "0-1".into(),
     }
 }
 
@@ -26,7 +27,8 @@ fn in_probe(tid: u64, ticks: u64, first: u64, last: u64, ended: u32) -> (ThreadK
     let mut comm = [0; 16];
     comm[..2].copy_from_slice(b"pr");
     let key = ThreadKey { tid, start_ns: ticks * TICK_NS + 3 };
-    (key, ThreadEntry { ended, tgid: 1, first: books(first), last: books(last), comm })
+    let (first, last) = (books(first), books(last));
+    (key, ThreadEntry { ended, tgid: 1, task: tid, takeovers: 0, first, last, comm })
 }
 
 /// Reading A, then reading B, and what counts between them.
@@ -52,12 +54,60 @@ fn a_thread_that_lives_on_counts_by_its_own_books() {
 
 #[test]
 fn a_thread_born_in_the_window_counts_whole() {
-    check((&[], &[]), (&[in_procfs(1, 2000, 40)], &[]), 40);
+    check((&[], &[]), (&[in_procfs(1, 2000, 40)], &[in_probe(1, 2000, 0, 30, 0)]), 40);
+    let first_stint = in_procfs(1, 2000, 1);
+    check((&[], &[]), (&[first_stint], &[]), 1);
+}
+
+#[test]
+fn without_a_probe_a_new_thread_counts_whole() {
+    let mut ledger = Ledger::without_probe(SINCE);
+    ledger.update(&[in_procfs(1, 2000, 40)], &[]);
+    assert_eq!(ledger.total(), books(40));
+}
+
+#[test]
+fn a_thread_born_elsewhere_while_we_watch_counts_from_when_it_joined() {
+    check((&[], &[]), (&[in_procfs(1, 2000, 500)], &[]), 0);
+    check((&[], &[]), (&[in_procfs(1, 2000, 500)], &[in_probe(1, 2000, 480, 490, 0)]), 20);
+    let seen_before_its_first_switch_here = [in_procfs(1, 2000, 500)];
+    check(
+        (&seen_before_its_first_switch_here, &[]),
+        (&[in_procfs(1, 2000, 530)], &[in_probe(1, 2000, 501, 520, 0)]),
+        30,
+    );
+}
+
+/// An exec by thread 2 gives it the id and the start of thread 1, whose last switch comes under
+/// the id that was thread 2's.
+#[test]
+fn an_exec_by_another_thread_counts_neither_thread_twice() {
+    let by_other = |mut of: (ThreadKey, ThreadEntry)| {
+        (of.1.task, of.1.takeovers) = (2, 1);
+        of
+    };
+    let before = [in_procfs(1, 5, 10), in_procfs(2, 6, 300)];
+    let (first, second) = (in_probe(1, 5, 2, 10, 0), in_probe(2, 6, 2, 300, 0));
+    // 5 between the readings under its own id, 3 under the new one; 1 ended with nothing more.
+    let last_of_first = in_probe(2, 5, 11, 11, 1);
+    let second_again = by_other(in_probe(1, 5, 306, 308, 0));
+    let after = [in_procfs(1, 5, 309)];
+    check(
+        (&before, &[first, second]),
+        (&after, &[in_probe(2, 6, 2, 305, 0), last_of_first, second_again]),
+        5 + 3,
+    );
+    // Where the probe had not seen thread 1, its books tell.
+    check((&before[..1], &[]), (&after, &[second_again]), 3);
+    check((&[in_procfs(1, 5, 306)], &[]), (&after, &[second_again]), 3);
+    let never_seen = in_probe(1, 5, 306, 308, 0);
+    check((&before[..1], &[]), (&after, &[never_seen]), 3);
+    check((&[in_procfs(1, 5, 900)], &[]), (&after, &[never_seen]), 3);
 }
 
 #[test]
 fn a_thread_that_ends_counts_to_its_last_switch() {
-    check((&[in_procfs(1, 5, 100)], &[]), (&[], &[in_probe(1, 5, 90, 170, 1)]), 70);
+    check((&[in_procfs(1, 5, 100)], &[]), (&[], &[in_probe(1, 5, 101, 170, 1)]), 70);
 }
 
 #[test]
@@ -73,7 +123,7 @@ fn a_thread_that_joins_counts_from_its_first_sight() {
 
 #[test]
 fn a_thread_that_ends_between_the_two_sources_counts_once() {
-    let ended = [in_probe(1, 5, 90, 160, 1)];
+    let ended = [in_probe(1, 5, 101, 160, 1)];
     check((&[in_procfs(1, 5, 100)], &[]), (&[in_procfs(1, 5, 150)], &ended), 60);
 }
 
@@ -89,7 +139,7 @@ fn a_zombie_that_procfs_still_shows_is_not_counted_again() {
 #[test]
 fn a_thread_on_its_way_out_that_neither_source_shows_is_not_counted_twice() {
     let mut ledger = Ledger::new(SINCE);
-    ledger.update(&[in_procfs(1, 2000, 20)], &[]);
+    ledger.update(&[in_procfs(1, 2000, 20)], &[in_probe(1, 2000, 0, 19, 0)]);
     ledger.update(&[], &[]);
     ledger.update(&[], &[in_probe(1, 2000, 0, 25, 1)]);
     assert_eq!((ledger.total(), ledger.vanished), (books(25), 0));
@@ -98,7 +148,7 @@ fn a_thread_on_its_way_out_that_neither_source_shows_is_not_counted_twice() {
 #[test]
 fn a_thread_that_left_without_a_last_switch_keeps_what_it_had() {
     let mut ledger = Ledger::new(SINCE);
-    ledger.update(&[in_procfs(1, 2000, 20)], &[]);
+    ledger.update(&[in_procfs(1, 2000, 20)], &[in_probe(1, 2000, 0, 19, 0)]);
     ledger.update(&[], &[]);
     ledger.update(&[], &[]);
     assert_eq!((ledger.total(), ledger.vanished), (books(20), 1));
@@ -119,7 +169,7 @@ fn a_thread_on_its_way_out_is_known_as_such_until_its_last_switch() {
 fn an_id_used_again_is_another_thread() {
     check(
         (&[in_procfs(1, 5, 1000)], &[in_probe(1, 5, 900, 1000, 0)]),
-        (&[in_procfs(1, 2000, 7)], &[in_probe(1, 5, 900, 1010, 1)]),
+        (&[in_procfs(1, 2000, 7)], &[in_probe(1, 5, 900, 1010, 1), in_probe(1, 2000, 0, 6, 0)]),
         17,
     );
 }
@@ -129,4 +179,37 @@ fn ended_threads_are_given_back_to_be_forgotten() {
     let mut ledger = Ledger::new(SINCE);
     let (live, ended) = (in_probe(1, 5, 1, 2, 0), in_probe(2, 5, 1, 2, 1));
     assert_eq!(ledger.update(&[], &[live, ended]), [ended.0]);
+}
+
+#[test]
+fn of_many_ended_threads_the_busiest_are_kept() {
+    let mut ledger = Ledger::new(SINCE);
+    let ended: Vec<_> = (1..=10_000).map(|n| in_probe(n, 2000, 0, n, 1)).collect();
+    ledger.update(&[], &ended);
+    let threads = ledger.threads(1);
+    assert_eq!((threads.len(), threads[0].oncpu_ns), (ENDED_KEPT, 10_000));
+    assert_eq!(ledger.total().sum_exec, (1..=10_000).sum::<u64>());
+}
+
+#[test]
+fn ended_threads_can_be_taken_in_between_two_readings() {
+    let mut ledger = Ledger::new(SINCE);
+    ledger.update(&[in_procfs(1, 5, 100)], &[]);
+    let (live, ended) = (in_probe(1, 5, 101, 120, 0), in_probe(2, 2000, 0, 30, 1));
+    assert_eq!(ledger.end_ended(&[live, ended]), [ended.0]);
+    ledger.update(&[in_procfs(1, 5, 120)], &[live]);
+    assert_eq!((ledger.total(), ledger.vanished), (books(20 + 30), 0));
+}
+
+#[test]
+fn the_cpus_that_may_be_used_are_those_of_the_threads_that_ran() {
+    let pinned =
+        |tid, n, cpus: &str| ThreadBooks { cpus_allowed: cpus.into(), ..in_procfs(tid, 5, n) };
+    let mut ledger = Ledger::new(SINCE);
+    let at = |n| [pinned(1, 10, "5"), pinned(2, n, "0"), pinned(3, n, "0,2-3")];
+    ledger.update(&at(10), &[]);
+    ledger.begin_window();
+    assert_eq!(ledger.cpus_allowed(1000), None);
+    ledger.update(&at(500), &[]);
+    assert_eq!(ledger.cpus_allowed(1000), Some(3), "the idle first thread does not count");
 }
