@@ -2,7 +2,7 @@
 //!
 //! Hooks: `sys_enter` (BTF tracepoint), or `raw_syscalls:sys_enter` (classic tracepoint) where the
 //! kernel can preempt the first kind in its middle and then skips events. One of them is loaded.
-//! Blind to: vDSO calls; work that io_uring does without a syscall.
+//! Blind to: vDSO calls; calls that seccomp refuses; work that io_uring does without a syscall.
 
 use aya_ebpf::{
     EbpfContext as _,

@@ -72,7 +72,7 @@ impl Count {
 
 /// Syscalls entered by threads of the cgroup (`raw_syscalls:sys_enter`).
 ///
-/// Blind to vDSO calls and to work that io_uring does without a syscall.
+/// Blind to vDSO calls, calls that seccomp refuses, and work that io_uring does without a syscall.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Syscalls {
     /// All of them, 32-bit calls included.
