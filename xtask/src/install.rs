@@ -31,7 +31,9 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
         }
         return copy(privilege::as_root("install"), &binary, folder_of_root()?);
     };
-    copy(Command::new("install"), &binary, &root.join("bin"))
+    copy(Command::new("install"), &binary, &root.join("bin"))?;
+    eprintln!("Run it as `sudo {}/bin/bench-user`.", root.display());
+    Ok(())
 }
 
 /// By way of `install`, which replaces a running program instead of failing on it.

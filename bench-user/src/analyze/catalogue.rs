@@ -11,7 +11,9 @@ use serde_json::Value;
 use crate::distribution::Distribution;
 use crate::load::LoadSample;
 use crate::measured::Measured;
-use crate::observe::{CgroupUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread};
+use crate::observe::{
+    CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
+};
 use crate::record::{Loop, StageRecord, Verdict};
 
 /// A metric of every level in the analysis.
@@ -147,6 +149,7 @@ pub(super) fn template() -> StageRecord {
             psi: BTreeMap::new(),
         },
         net: Measured::Value(Net::default()),
+        machine: Measured::Value(MachineUse { busy_cpus: 1.0, stolen_cpus: 0.0 }),
         observer_cost: ObserverCost::default(),
         samples: Vec::new(),
         verdict: Verdict::default(),

@@ -77,7 +77,7 @@ fn values(stages: &[&StageRecord], metric: &str) -> Result<Vec<f64>, String> {
     let many = stages.len() > 1;
     let value = |stage: &&StageRecord| {
         metrics::value(stage, metric).map_err(|why| {
-            if many { format!("repetition {}: {why}", stage.repetition) } else { why }
+            if many { format!("climb {}: {why}", stage.repetition + 1) } else { why }
         })
     };
     stages.iter().map(value).collect()
@@ -158,7 +158,7 @@ mod tests {
         stages[1].sched = crate::measured::Measured::unavailable("lost");
         let refs: Vec<&StageRecord> = stages.iter().collect();
         let why = of_level(&refs, "sched.per_sec").unwrap_err();
-        assert!(why.contains("repetition 1") && why.contains("lost"), "{why}");
+        assert!(why.contains("climb 2") && why.contains("lost"), "{why}");
         assert_eq!(measured(&refs, "sched.per_sec").len(), 2);
         assert!(of_level(&[], RATE).is_err());
     }

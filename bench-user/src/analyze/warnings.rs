@@ -24,6 +24,7 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
     }));
     let skipped = "the kernel skipped events, counts are lower bounds";
     warnings.extend(stages_where(steps, skipped, fitness::events_are_missing));
+    warnings.extend(strangers(steps));
     warnings.extend(repetitions(steps));
     warnings.extend(shared_cpus(run, target, steps));
     warnings.extend(other_stages(run, target, steps));
@@ -55,6 +56,28 @@ fn repetitions(steps: &[Step]) -> Option<String> {
     };
     let noun = if fewest == 1 { "repetition" } else { "repetitions" };
     Some(format!("with {fewest} counted {noun}, {what}"))
+}
+
+/// More than this many CPUs used by neither target nor load is worth a warning.
+const STRANGERS_CPUS: f64 = 0.25;
+
+/// CPUs that neither the target nor the load used: other programs, and the kernel's own work.
+/// Each worker is taken to be as busy as the busiest, so this is rather too low.
+fn strangers_cpus(stage: &StageRecord) -> Option<f64> {
+    let machine = stage.machine.value()?;
+    let target = stage.cgroup.cpu_ratio.value()?;
+    let generator = &stage.load.generator;
+    let load = generator.cpu_ratio * f64::from(generator.workers);
+    Some(machine.busy_cpus + machine.stolen_cpus - target - load)
+}
+
+fn strangers(steps: &[Step]) -> Option<String> {
+    let stages = || steps.iter().flat_map(|step| &step.stages);
+    let most = stages().filter_map(|stage| strangers_cpus(stage)).fold(0.0, f64::max);
+    let what = format!("others on this machine used up to {most:.1} CPUs");
+    stages_where(steps, &what, |stage| {
+        strangers_cpus(stage).is_some_and(|cpus| cpus > STRANGERS_CPUS)
+    })
 }
 
 /// Load and target compete where the CPUs left by the load are fewer than the target may use.
@@ -125,10 +148,19 @@ mod tests {
 
     #[test]
     fn each_fault_is_named_with_its_stages() {
-        let cases: [(Fault, &str); 4] = [
+        let cases: [(Fault, &str); 5] = [
             (|s| s.load.generator.limited = true, "generator was the limit (at 20 connections)"),
             (|s| s.load.connections.live_median = 5, "fewer connections"),
             (|s| s.load.outcomes.reset = 1, "requests failed"),
+            (
+                |s| {
+                    s.machine = s.machine.clone().map(|mut m| {
+                        m.busy_cpus = 9.0;
+                        m
+                    })
+                },
+                "others on this machine used up to",
+            ),
             (
                 |s| {
                     s.syscalls = s.syscalls.clone().map(|mut c| {

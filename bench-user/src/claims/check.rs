@@ -189,7 +189,7 @@ pub(super) fn fit(steps: &[Step], names: &[&str], metric: &str) -> Result<(), St
     for (step, name) in steps.iter().zip(names) {
         for stage in &step.stages {
             fitness::is_fit(stage, metric).map_err(|why| {
-                format!("repetition {} of `{name}` carries no claim: {why}", stage.repetition)
+                format!("climb {} of `{name}` carries no claim: {why}", stage.repetition + 1)
             })?;
         }
     }

@@ -22,7 +22,7 @@ Examples:
   sudo bench-user run --cpus 1 --memory 512MiB --env PORT=3000 \\
       --url http://127.0.0.1:3000/ --connections 10,50,100 -- node server.mjs
       starts a command in a cgroup of its own and measures it
-  bench-user run --url http://10.0.0.5/
+  bench-user run --url http://127.0.0.1:8080/
       client numbers only: an address has no kernel side
 
 A target is given by flags or by a plan file, not by both. Without either, the built-in pair is

@@ -11,9 +11,11 @@ const PROBES_REMEDY: &str = "without them syscalls, switches and run-queue waits
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Outcome> {
     let probes = observe::try_probes().map_err(|why| (why, PROBES_REMEDY.to_owned()));
     let capabilities = doctor(vec![Capability::tried("probes", true, probes)]);
+    let can_run = capabilities.iter().all(|capability| capability.works || !capability.needed);
+    let outcome = if can_run { Outcome::Done } else { Outcome::Answered(2) };
     if args.json {
         print_json(&capabilities)?;
-        return Ok(Outcome::Done);
+        return Ok(outcome);
     }
     print(|out| {
         for capability in &capabilities {
@@ -25,5 +27,5 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Outcome> {
         }
         writeln!(out, "\n{}", doctor_summary(&capabilities))
     })?;
-    Ok(Outcome::Done)
+    Ok(outcome)
 }

@@ -8,10 +8,10 @@ use std::process::Stdio;
 use anyhow::Context as _;
 use bench_user::cli::ExecArgs;
 use bench_user::clock;
+use bench_user::host::owner;
 use bench_user::ladder::Interrupt;
 use bench_user::observe::{ObserverSet, Options, Probes, Sample};
 use bench_user::plan::{TargetSpec, flags};
-use bench_user::record;
 use bench_user::report::{self, Format};
 use bench_user::target::{self, CommandLine, Exit, Limits, Spawned, Streams, TargetKind};
 use bench_user::units::show_ns;
@@ -89,10 +89,10 @@ fn prepare(spec: &TargetSpec, args: &ExecArgs) -> anyhow::Result<Spawned> {
         }
         None => (Stdio::inherit(), Stdio::inherit()),
         Some(dir) => {
-            let owner = record::owner_from_sudo();
+            let owner = owner::owner_from_sudo();
             let cannot = || format!("cannot write into {}", dir.display());
-            record::make_folder(dir, owner).with_context(cannot)?;
-            let file = |name| record::make_file(&dir.join(name), owner).with_context(cannot);
+            owner::make_folder(dir, owner).with_context(cannot)?;
+            let file = |name| owner::make_file(&dir.join(name), owner).with_context(cannot);
             (file("stdout.log")?.into(), file("stderr.log")?.into())
         }
     };
@@ -102,8 +102,8 @@ fn prepare(spec: &TargetSpec, args: &ExecArgs) -> anyhow::Result<Spawned> {
 
 fn show(args: &ExecArgs, executed: &Executed<'_>) -> anyhow::Result<()> {
     if let Some(dir) = &args.out {
-        let owner = record::owner_from_sudo();
-        let file = record::make_file(&dir.join("exec.json"), owner)
+        let owner = owner::owner_from_sudo();
+        let file = owner::make_file(&dir.join("exec.json"), owner)
             .with_context(|| format!("cannot write into {}", dir.display()))?;
         serde_json::to_writer_pretty(file, executed)?;
     }

@@ -64,33 +64,8 @@ fn outcome(ended: anyhow::Result<RunEnd>, recorder: &Recorder) -> anyhow::Result
             Ok(Outcome::Answered(claims::exit_code(&record.claims)))
         }
         (Ok(RunEnd::Done), Some(sentence)) => anyhow::bail!("{sentence}{kept}"),
-        (Ok(RunEnd::Done), None) => match record.targets.iter().find_map(fruitless) {
-            Some(sentence) => anyhow::bail!("{sentence}{kept}"),
-            None => Ok(Outcome::Done),
-        },
+        (Ok(RunEnd::Done), None) => Ok(Outcome::Done),
     }
-}
-
-/// A ladder on which not one response was 2xx measured something else than was meant.
-fn fruitless(target: &TargetRecord) -> Option<String> {
-    let outcomes = || target.stages.iter().map(|stage| &stage.load.outcomes);
-    if target.stages.is_empty() || outcomes().any(|outcomes| outcomes.ok > 0) {
-        return None;
-    }
-    let name = &target.name;
-    let status = outcomes().find_map(|o| o.other_status.iter().max_by_key(|(_, n)| **n));
-    Some(match status {
-        Some((status @ 300..400, _)) => format!(
-            "target `{name}` answers {} with a redirect ({status}), which is not followed: give \
-             the final address, which `bench-user crawl` shows",
-            target.urls.first
-        ),
-        Some((status, _)) => format!(
-            "target `{name}` answers {} with {status} and never with 2xx: correct the url",
-            target.urls.first
-        ),
-        None => format!("target `{name}` answered no request: see its outcomes in the report"),
-    })
 }
 
 fn has_stages(record: &RunRecord) -> bool {
@@ -169,7 +144,9 @@ fn estimate(plan: &Plan) -> String {
     let ladder = &plan.ladder;
     let stage = ladder.warmup.0 + ladder.duration.0 + ladder.pause.0;
     let climbs = plan.targets.len() * plan.repeat as usize;
-    let controls = if plan.observe.control { plan.targets.len() } else { 0 };
+    let has_control = plan.observe.control && plan.observe.enabled;
+    let watched = plan.targets.iter().filter(|target| kind(target) != TargetKind::Url).count();
+    let controls = if has_control { watched } else { 0 };
     let stages = climbs * ladder.connections.len() + controls;
     let seconds = (stage.as_secs_f64() * stages as f64).round();
     let time = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();

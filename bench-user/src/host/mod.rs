@@ -4,6 +4,7 @@ mod cgroups;
 pub mod counters;
 pub mod doctor;
 pub mod environment;
+pub mod owner;
 pub mod topology;
 
 use std::collections::BTreeMap;

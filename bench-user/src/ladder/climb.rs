@@ -10,10 +10,11 @@ use url::Url;
 use super::stage::{self, End, Setting};
 use super::{Climb, Event, Interrupt, Position, Sink};
 use crate::cpu_list;
+use crate::fetch;
 use crate::host::topology::Placement;
 use crate::load;
 use crate::observe::{ObserverSet, Options, Probes};
-use crate::plan::{Plan, TargetSpec};
+use crate::plan::{Limit, Plan, TargetSpec};
 use crate::target::{StartOptions, Target, TargetError, TargetKind};
 
 /// What all climbs of a run share.
@@ -40,9 +41,11 @@ impl Expedition<'_> {
         let mut target = match Target::start(&spec, &options) {
             // No fault of the target; the caller asks for the signal.
             Err(TargetError::Interrupted) => return Ok(()),
-            started => started.with_context(|| format!("target `{}`", spec.name))?,
+            started => started.with_context(|| of(&spec))?,
         };
+        self.can_be_watched(&target)?;
         let urls = self.addresses(climb.target, &spec, &target)?;
+        self.answers_well(&spec.name, &urls)?;
         sink.event(Event::Started { climb, target: &target, urls: &urls })?;
 
         let end = self.stages(climb, &mut target, urls, sink);
@@ -50,6 +53,65 @@ impl Expedition<'_> {
         let exit = target.stop();
         sink.event(Event::Ended { climb, is_healthy, exit: exit.as_ref() })?;
         end.map(drop)
+    }
+
+    /// Looks for every target that should be running already, before the first stage: minutes of
+    /// load on one target are lost when another then is not there.
+    ///
+    /// # Errors
+    /// The first that is not there or cannot be watched.
+    pub(super) fn find_all(&self) -> Result<()> {
+        for (n, spec) in self.plan.targets.iter().enumerate() {
+            // Adopting moves processes, which is done once and for the climb itself.
+            if spec.command.is_some() || spec.builtin.is_some() || spec.adopt {
+                continue;
+            }
+            let options = StartOptions {
+                run_id: self.run_id,
+                logs_dir: self.logs,
+                shim: None,
+                interrupted: Some(self.interrupt.flag()),
+            };
+            match Target::start(&self.spec(n), &options) {
+                Err(TargetError::Interrupted) => return Ok(()),
+                found => self.can_be_watched(&found.with_context(|| of(spec))?)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whoever asks for the kernel side of a target that has none should know it before the run.
+    fn can_be_watched(&self, target: &Target) -> Result<()> {
+        let handle = &target.handle;
+        if !self.plan.observe.enabled || handle.kind == TargetKind::Url {
+            return Ok(());
+        }
+        handle.cgroup.as_result().map(drop).map_err(|why| {
+            anyhow::anyhow!(
+                "target `{}` cannot be watched: {why}; for client numbers alone use `--no-observe`",
+                handle.name
+            )
+        })
+    }
+
+    /// One request before the load: a wrong address should not cost a whole stage, nor load the
+    /// wrong pages. Not where the plan allows other answers than 2xx.
+    fn answers_well(&self, name: &str, urls: &[Url]) -> Result<()> {
+        let (Limit::MoreThan(_), Some(url)) = (self.plan.stop.non_2xx, urls.first()) else {
+            return Ok(());
+        };
+        let got = fetch::get(url, self.plan.load.timeout.0)
+            .with_context(|| format!("target `{name}`"))?;
+        let remedy = match got.status {
+            200..300 => return Ok(()),
+            300..400 => "give the final address, which `bench-user crawl` shows",
+            _ => "correct the url",
+        };
+        anyhow::bail!(
+            "target `{name}` answers {url} with {} and not with 2xx: {remedy}, or allow it with \
+             `--stop-non-2xx off`",
+            got.status
+        )
     }
 
     /// The target as the plan has it; a started one gets the CPUs that the load leaves free. Not
@@ -97,10 +159,11 @@ impl Expedition<'_> {
         };
         let spec = &self.plan.observe;
         let options = Options { probes: Probes::Attach, probe_log: spec.probe_log };
-        let mut observers = spec.enabled.then(|| ObserverSet::attach(&target.handle, options));
+        // An address alone has no kernel side.
+        let is_watched = spec.enabled && target.handle.kind != TargetKind::Url;
+        let mut observers = is_watched.then(|| ObserverSet::attach(&target.handle, options));
         let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
-        // An address alone has no kernel side to miss.
-        if let (Some(why), false) = (missing, target.handle.kind == TargetKind::Url) {
+        if let Some(why) = missing {
             sink.event(Event::Warning(&format!("no probes: {why}")))?;
         }
         let observed = observers.is_some() && missing.is_none();
@@ -168,4 +231,8 @@ impl Expedition<'_> {
         let pause = self.plan.ladder.pause.as_ns();
         self.interrupt.wait_until(crate::clock::now_ns() + pause)
     }
+}
+
+fn of(spec: &TargetSpec) -> String {
+    format!("target `{}`", spec.name)
 }

@@ -185,6 +185,7 @@ pub fn run(
         logs: places.logs,
         urls: vec![None; plan.targets.len()],
     };
+    expedition.find_all()?;
     let mut dead = vec![false; plan.targets.len()];
     for climb in schedule::climbs(plan.targets.len(), plan.repeat, plan.order) {
         if dead[climb.target] {

@@ -84,7 +84,10 @@ pub(super) fn run(
     }
     let (sample, intervals) = load.finish();
 
-    let mut kernel = kernel.unwrap_or_else(|| Sample::empty("the kernel side was not asked for"));
+    let mut kernel = kernel.unwrap_or_else(|| {
+        let not_asked = "the kernel side was not asked for";
+        Sample::empty(target.handle.cgroup.why().unwrap_or(not_asked))
+    });
     let requests = at_end.completed - at_begin.completed;
     join::per_request(&mut kernel, requests);
     let mut before = at_begin;

@@ -5,7 +5,9 @@
 mod bpf;
 mod cgroup;
 mod ledger;
+mod machine;
 mod net;
+mod options;
 mod perf;
 mod reading;
 mod sample;
@@ -16,10 +18,13 @@ pub use bpf::LoadError;
 pub use cgroup::{CgroupObserver, CgroupReading};
 pub use ledger::ENDED_KEPT;
 pub use net::NetObserver;
+pub use options::{Options, Probes};
 pub use perf::{PerfObserver, PerfReading};
 pub use reading::Look;
-pub use sample::{CgroupUse, Count, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread};
-pub use set::{ObserverSet, Options, Probes};
+pub use sample::{
+    CgroupUse, Count, MachineUse, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread,
+};
+pub use set::ObserverSet;
 
 /// Loads and attaches the probes for a moment, to the whole machine, and says how syscalls would
 /// be counted here.

@@ -7,8 +7,9 @@ use bench_ebpf::abi::Books;
 use super::bpf::{SchedReading, SyscallReading};
 use super::cgroup::CgroupReading;
 use super::ledger::minus;
+use super::machine::MachineReading;
 use super::perf::PerfReading;
-use super::sample::{Count, Net, PerfCount, Sched, Syscalls};
+use super::sample::{Count, MachineUse, Net, PerfCount, Sched, Syscalls};
 use crate::measured::Measured;
 
 /// Failures that leave switches or waits out of the count.
@@ -25,6 +26,7 @@ pub(super) struct Reading {
     pub(super) perf: PerfReading,
     pub(super) cgroup: CgroupReading,
     pub(super) net: Measured<Net>,
+    pub(super) machine: Measured<MachineReading>,
     pub(super) books: Measured<Books>,
 }
 
@@ -73,6 +75,13 @@ impl Reading {
             Ok::<_, &str>(self.syscalls.as_result()?.since(then.syscalls.as_result()?, window_ns))
         };
         block().into()
+    }
+
+    pub(super) fn machine_since(&self, then: &Self, window_ns: u64) -> Measured<MachineUse> {
+        let both = || {
+            Ok::<_, &str>(self.machine.as_result()?.since(*then.machine.as_result()?, window_ns))
+        };
+        both().into()
     }
 
     /// Totals from the kernel's books, waits from the probe.

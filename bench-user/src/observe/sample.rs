@@ -28,6 +28,8 @@ pub struct Sample {
     pub cgroup: CgroupUse,
     /// TCP counters of the target's network namespace.
     pub net: Measured<Net>,
+    /// CPU time of the whole machine.
+    pub machine: Measured<MachineUse>,
     /// What observing cost and what it lost.
     pub observer_cost: ObserverCost,
 }
@@ -44,6 +46,7 @@ impl Sample {
             perf: BTreeMap::new(),
             cgroup: CgroupUse::unavailable(why),
             net: Measured::unavailable(why),
+            machine: Measured::unavailable(why),
             observer_cost: ObserverCost::default(),
         }
     }
@@ -224,6 +227,15 @@ pub struct Net {
     pub retransmits: u64,
 }
 
+/// CPU time of the whole machine over a window, in CPUs: 1.0 is one CPU busy all the time.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct MachineUse {
+    /// Everything but idle, waiting for I/O and stolen time, in steps of 10 ms.
+    pub busy_cpus: f64,
+    /// Taken by the hypervisor for others.
+    pub stolen_cpus: f64,
+}
+
 /// What observing cost and what it lost.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ObserverCost {
@@ -232,6 +244,9 @@ pub struct ObserverCost {
     pub bpf_ns: Option<u64>,
     /// Runs of the probes in that warm-up.
     pub bpf_runs: Option<u64>,
+    /// How long that warm-up was measured, ns.
+    #[serde(default)]
+    pub bpf_window_ns: Option<u64>,
     /// CPU time of the thread that reads the instruments, ns.
     pub user_cpu_ns: u64,
     /// How long the two readings took together, ns: the skew between the first and the last

@@ -13,7 +13,9 @@ use bench_ebpf::abi::Books;
 use super::bpf::{BpfObserver, Calibration, ProgramCost};
 use super::cgroup::CgroupObserver;
 use super::ledger::Ledger;
+use super::machine;
 use super::net::NetObserver;
+use super::options::{Options, Probes};
 use super::perf::PerfObserver;
 use super::reading::{Look, Reading};
 use super::sample::{Net, ObserverCost, Sample};
@@ -28,24 +30,6 @@ const LOOK_REST: u64 = 19;
 
 /// Longest wait for threads on their way out, ns.
 const SETTLE_NS: u64 = 1_000_000_000;
-
-/// What to attach.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
-    /// The probes.
-    pub probes: Probes,
-    /// Log output of the probes.
-    pub probe_log: bool,
-}
-
-/// Whether the probes are attached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Probes {
-    /// They are.
-    Attach,
-    /// A control stage: they are not, and the other instruments still read.
-    Detach,
-}
 
 /// All instruments on one target.
 pub struct ObserverSet {
@@ -218,12 +202,14 @@ impl ObserverSet {
         let cost = ObserverCost {
             bpf_ns: calibrated.map(|cost| cost.run_ns),
             bpf_runs: calibrated.map(|cost| cost.runs),
+            bpf_window_ns: calibrated.map(|cost| cost.over_ns),
             user_cpu_ns: now.own_cpu_ns - begin.own_cpu_ns,
             read_ns: now.took_ns + begin.took_ns,
             lost: self.lost(&now, &begin),
         };
         Some(Sample {
             window_ns,
+            machine: now.machine_since(&begin, window_ns),
             syscalls: now.syscall_block_since(&begin, window_ns),
             sched: now.sched_since(&begin, &perf, window_ns),
             threads: now.books.map(|_| self.ledger.threads(window_ns)),
@@ -237,13 +223,12 @@ impl ObserverSet {
     fn read(&mut self, with_threads: bool) -> Reading {
         let at_ns = clock::now_ns();
         let own_cpu_ns = clock::thread_cpu_ns();
-        let from_probes = |bpf: &Measured<BpfObserver>| match bpf {
+        let (syscalls, sched) = match &self.bpf {
             Measured::Value(bpf) => (bpf.syscalls().into(), bpf.sched().into()),
-            Measured::Unavailable { unavailable } => {
-                (Measured::unavailable(unavailable), Measured::unavailable(unavailable))
+            Measured::Unavailable { unavailable: why } => {
+                (Measured::unavailable(why), Measured::unavailable(why))
             }
         };
-        let (syscalls, sched) = from_probes(&self.bpf);
         let perf = self.perf.read();
         let cgroup = self.cgroup.read();
         let books = if with_threads {
@@ -253,20 +238,19 @@ impl ObserverSet {
             Measured::unavailable("left out of this look: there are too many threads")
         };
         let net = self.net.read();
+        let machine = machine::read();
         let took_ns = clock::now_ns() - at_ns;
-        Reading { at_ns, took_ns, own_cpu_ns, syscalls, sched, perf, cgroup, net, books }
+        Reading { at_ns, took_ns, own_cpu_ns, syscalls, sched, perf, cgroup, net, machine, books }
     }
 
     /// procfs first, then the probe's hash: see the ledger.
     fn read_threads(&mut self) -> Measured<Books> {
         let began = clock::now_ns();
-        let directory = match &self.directory {
+        let directory = match self.directory.clone() {
             Measured::Value(directory) => directory,
-            Measured::Unavailable { unavailable } => {
-                return Measured::unavailable(unavailable.as_str());
-            }
+            Measured::Unavailable { unavailable } => return Measured::unavailable(unavailable),
         };
-        let books = self.joined(&directory.clone());
+        let books = self.joined(&directory);
         self.threads_at_ns = clock::now_ns();
         self.threads_ns = self.threads_at_ns - began;
         books.into()
@@ -299,11 +283,9 @@ impl ObserverSet {
         let interval_ns = at_ns.saturating_sub(self.oncpu_at_ns);
         self.oncpu_at_ns = at_ns;
         let now = self.ledger.oncpu_now();
-        let most = now
-            .iter()
-            .map(|(id, ns)| ns - self.oncpu_at_look.get(id).copied().unwrap_or(*ns).min(*ns))
-            .max();
-        self.oncpu_at_look = now;
+        let then = std::mem::replace(&mut self.oncpu_at_look, now);
+        let added = |(id, ns): (&_, &u64)| ns.saturating_sub(*then.get(id).unwrap_or(ns));
+        let most = self.oncpu_at_look.iter().map(added).max();
         #[expect(clippy::cast_precision_loss, reason = "an interval is far below 2^53 ns")]
         (interval_ns > 0).then(|| most.map(|ns| ns as f64 / interval_ns as f64))?
     }

@@ -1,10 +1,9 @@
 //! What a run leaves behind: plain, versioned serde data, enough to make every report again.
 //!
-//! The field comments are the reference of the format. Only `store.rs` and `owner.rs` touch files; nothing
+//! The field comments are the reference of the format. Only `store.rs` touches files; nothing
 //! here touches the measured system.
 
 mod findings;
-mod owner;
 mod store;
 
 use schemars::JsonSchema;
@@ -14,7 +13,6 @@ pub use findings::{
     Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, LadderFindings, Level, PairFinding,
     StageClaim, UslFit, Verdict,
 };
-pub use owner::{make_file, make_folder, owner_from_sudo};
 pub use store::{RunDir, StoreError, read};
 
 use crate::host::HostInfo;
@@ -23,7 +21,9 @@ pub use crate::ladder::StageSample;
 use crate::ladder::StageDone;
 use crate::load::LoadSample;
 use crate::measured::Measured;
-use crate::observe::{CgroupUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread};
+use crate::observe::{
+    CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
+};
 use crate::plan::Plan;
 use crate::target::{Exit, Idle, Image, TargetKind};
 
@@ -165,6 +165,9 @@ pub struct StageRecord {
     pub cgroup: CgroupUse,
     /// TCP counters of its network namespace.
     pub net: Measured<Net>,
+    /// CPU time of the whole machine.
+    #[serde(default)]
+    pub machine: Measured<MachineUse>,
     /// What observing cost and lost.
     pub observer_cost: ObserverCost,
     /// Inside the stage, in order of time.
@@ -194,6 +197,7 @@ impl From<StageDone> for StageRecord {
             perf: kernel.perf,
             cgroup: kernel.cgroup,
             net: kernel.net,
+            machine: kernel.machine,
             observer_cost: kernel.observer_cost,
             samples,
             verdict: Verdict { stopped_by, ..Verdict::default() },

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::owner::{make_folder, owner_from_sudo};
 use super::{RunRecord, SCHEMA};
+use crate::host::owner::{make_folder, owner_from_sudo};
 
 /// Name of the record inside the folder of a run.
 const FILE: &str = "run.json";

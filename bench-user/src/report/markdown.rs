@@ -49,8 +49,12 @@ fn table(table: &Table, out: &mut dyn Write) -> io::Result<()> {
 /// An underscore inside a word, as in `epoll_wait`, means nothing to GitHub.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut in_code = false;
     for c in text.chars() {
+        in_code ^= c == '`';
         match c {
+            // In code everything stands for itself, but a bar still ends the cell.
+            '\\' | '<' | '*' if in_code => out.push(c),
             '\\' | '|' | '<' | '*' => out.extend(['\\', c]),
             '\n' => out.push(' '),
             c if c.is_control() => out.push('\u{fffd}'),

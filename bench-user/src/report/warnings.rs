@@ -38,11 +38,12 @@ pub(super) fn own_cost(ladder: &Ladder<'_>) -> Option<Item> {
     let mut parts = Vec::new();
     if let Some(ratio) = ladder.findings.and_then(|findings| findings.control_ratio) {
         parts.push(format!(
-            "with the probes detached the rate is {} of the observed one",
+            "with the probes detached the rate was {} of the observed one, from one stage of each, \
+             as noisy as the table above",
             figures::show("load.control_ratio", ratio)
         ));
     }
-    let used = |stage: &StageRecord| over(stage.observer_cost.user_cpu_ns, stage);
+    let used = |stage: &StageRecord| share(stage.observer_cost.user_cpu_ns, stage.load.window_ns);
     let used: Vec<f64> = stages.iter().filter_map(|stage| used(stage)).collect();
     if let Some(cpus) = bootstrap::median(&used) {
         parts.push(format!("this tool besides its load used {} of a CPU", figures::percent(cpus)));
@@ -57,19 +58,21 @@ pub(super) fn own_cost(ladder: &Ladder<'_>) -> Option<Item> {
     (!parts.is_empty()).then(|| Item::new(ladder.target.name.clone(), parts.join("; ")))
 }
 
+/// From the warm-up in which the kernel measured them, not from the window.
 fn probe_time(stage: &StageRecord) -> Option<String> {
-    let (ns, runs) = (stage.observer_cost.bpf_ns?, stage.observer_cost.bpf_runs?);
-    let share = over(ns, stage)?;
+    let cost = &stage.observer_cost;
+    let (ns, runs, over_ns) = (cost.bpf_ns?, cost.bpf_runs?, cost.bpf_window_ns?);
     let each = ns.checked_div(runs)?;
     Some(format!(
-        "the probes ran {} times, {} each, {} of a CPU",
+        "in the warm-up at {} connections the probes ran {} times, {} each, {} of a CPU",
+        stage.connections,
         figures::count(runs),
         figures::ns(each),
-        figures::percent(share)
+        figures::percent(share(ns, over_ns)?)
     ))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
-fn over(ns: u64, stage: &StageRecord) -> Option<f64> {
-    (stage.load.window_ns > 0).then(|| ns as f64 / stage.load.window_ns as f64)
+fn share(ns: u64, of_ns: u64) -> Option<f64> {
+    (of_ns > 0).then(|| ns as f64 / of_ns as f64)
 }

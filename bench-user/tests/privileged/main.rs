@@ -1,11 +1,14 @@
 //! Tests that need root: the instruments against known amounts of work.
 
 mod cgroup;
+mod jobs;
 mod lives;
 mod perf;
 mod place;
 mod probes;
 mod run;
+mod sched;
+mod server;
 mod store;
 mod target;
 mod threads;
@@ -22,6 +25,7 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(1);
     let mut tests: Vec<Trial> = [
         probes::tests(),
+        sched::tests(),
         lives::tests(),
         perf::tests(),
         cgroup::tests(),

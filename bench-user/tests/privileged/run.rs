@@ -1,18 +1,17 @@
 //! The whole program against its own servers, whose work is known to the syscall.
 
-use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
+use bench_user::clock;
 use bench_user::ladder::Interrupt;
 use bench_user::load::{RunningLoad, StageLoad, Window};
 use bench_user::plan::Builtin;
 use bench_user::record::{self, Bottleneck, RunRecord};
 use bench_user::target::builtin::syscalls_per_request;
-use bench_user::{clock, fetch};
 use libtest_mimic::Trial;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -20,6 +19,7 @@ use url::Url;
 
 use crate::place::{CannotRun, Place, trial};
 use crate::probes::{any_is_loaded, observe, programs_of};
+use crate::server::{Server, bench_user};
 
 pub(crate) fn tests() -> Vec<Trial> {
     vec![
@@ -34,12 +34,6 @@ pub(crate) fn tests() -> Vec<Trial> {
     ]
 }
 
-fn bench_user() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_bench-user"));
-    command.stdin(Stdio::null());
-    command
-}
-
 fn pause_until(deadline_ns: u64, mut is_done: impl FnMut() -> Result<bool>) -> Result<()> {
     let waiting = Interrupt::default();
     while !is_done()? {
@@ -51,40 +45,6 @@ fn pause_until(deadline_ns: u64, mut is_done: impl FnMut() -> Result<bool>) -> R
 
 fn in_seconds(s: u64) -> u64 {
     clock::now_ns() + s * 1_000_000_000
-}
-
-/// A built-in server in a cgroup of the test's own, killed when it is dropped.
-struct Server {
-    child: Child,
-    url: Url,
-}
-
-impl Server {
-    fn start(kind: &str, place: &Place) -> Result<Self> {
-        let mut child = bench_user()
-            .args(["serve", "--builtin", kind, "--address", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .spawn()?;
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().context("piped")?).read_line(&mut line)?;
-        place.take_in(child.id())?;
-        let url = line.split_whitespace().last().context("it says where it listens")?.parse()?;
-        Ok(Self { child, url })
-    }
-
-    fn answered(&self) -> Result<u64> {
-        let body = fetch::get(&self.url.join("/stats")?, Duration::from_secs(5))?.body;
-        let stats: serde_json::Value = serde_json::from_slice(&body)?;
-        stats["answered"].as_u64().context("a number")
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to kill and nothing to report.
-        self.child.kill().ok();
-        self.child.wait().ok();
-    }
 }
 
 fn load(url: &Url, connections: u32) -> StageLoad {
@@ -140,8 +100,9 @@ fn client_and_server_agree() -> Result<()> {
         let account = &run.targets[0].stages[0].load.account;
         ensure!(account.started == account.completed + account.failed + account.in_flight_at_end);
         ensure!(account.in_flight_at_end == 0 && account.failed == 0, "{account:?}");
-        // The tool asks once whether the server is there and once whether it still is.
-        let expected = account.completed + 2;
+        // Before the run and before the climb the tool asks whether the server is there, then
+        // whether it answers well, and at the end whether it still is.
+        let expected = account.completed + 4;
         ensure!(answered == expected, "the server answered {answered}, the client says {expected}");
     }
     Ok(())
@@ -280,8 +241,8 @@ fn probes_log() -> Result<()> {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.success(), "{said}");
     let seen = said.lines().filter(|line| line.ends_with("first seen")).count();
-    // Its first thread and one for each connection; two more ask whether it is there.
-    ensure!((3..=5).contains(&seen), "{said}");
+    // Its first thread and one for each connection; three more ask whether it is there.
+    ensure!((3..=6).contains(&seen), "{said}");
     Ok(())
 }
 

@@ -136,7 +136,7 @@ fn a_stage_that_is_not_fit_carries_no_claim() {
     run.targets[1].stages[3].load.generator.limited = true;
     let about = claim("<= -40%", "bun", Some("node"));
     let about_rate = ClaimSpec { metric: Some("load.achieved_rps".into()), ..about.clone() };
-    expect(&run, &about_rate, ClaimVerdict::Inconclusive, "repetition 3 of `bun`");
+    expect(&run, &about_rate, ClaimVerdict::Inconclusive, "climb 4 of `bun`");
     expect(&run, &about, ClaimVerdict::Holds, "meets");
     expect(&run, &cel("b.error_ratio < 0.1"), ClaimVerdict::Inconclusive, "load generator");
 }

@@ -16,6 +16,7 @@ use bench_ebpf::abi::{SchedCounts, SyscallCounts, ThreadEntry, ThreadKey, maps};
 pub(super) use counts::{SchedReading, SyscallReading};
 pub use loader::LoadError;
 
+use crate::clock;
 use loader::Hook;
 
 /// The probes, attached to one cgroup until this is dropped.
@@ -32,11 +33,14 @@ pub(super) struct ProgramCost {
     pub(super) runs: u64,
     /// Their run time, ns.
     pub(super) run_ns: u64,
+    /// How long that was measured, ns.
+    pub(super) over_ns: u64,
 }
 
 /// The kernel measures every BPF program of the machine while this lives.
 pub(super) struct Calibration {
     begin: ProgramCost,
+    begin_ns: u64,
     _statistics: std::os::fd::OwnedFd,
 }
 
@@ -118,14 +122,18 @@ impl BpfObserver {
     /// Turns the kernel's BPF statistics on (5.8 and later); `None` where they cannot be had.
     pub(super) fn begin_calibration(&self) -> Option<Calibration> {
         let statistics = aya::sys::enable_stats(aya::sys::Stats::RunTime).ok()?;
-        Some(Calibration { begin: self.cost().ok()?, _statistics: statistics })
+        let begin_ns = clock::now_ns();
+        Some(Calibration { begin: self.cost().ok()?, begin_ns, _statistics: statistics })
     }
 
     /// What the programs have cost since.
     pub(super) fn end_calibration(&self, since: &Calibration) -> Option<ProgramCost> {
-        let now = self.cost().ok()?;
-        let (begin, now) = (since.begin, now);
-        Some(ProgramCost { runs: now.runs - begin.runs, run_ns: now.run_ns - begin.run_ns })
+        let (begin, now) = (since.begin, self.cost().ok()?);
+        Some(ProgramCost {
+            runs: now.runs - begin.runs,
+            run_ns: now.run_ns - begin.run_ns,
+            over_ns: clock::now_ns() - since.begin_ns,
+        })
     }
 
     fn cost(&self) -> Result<ProgramCost, String> {

@@ -6,7 +6,7 @@ use bench_user::distribution::Distribution;
 use bench_user::load::{Account, Connections, Generator, LoadSample, Outcomes};
 use bench_user::measured::Measured::{self, Value};
 use bench_user::observe::{
-    CgroupUse, Count, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread,
+    CgroupUse, Count, MachineUse, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread,
 };
 use bench_user::record::{Bottleneck, Loop, StageRecord, StageSample, Verdict};
 
@@ -105,9 +105,11 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
         ]),
         cgroup: cgroup(around),
         net: Value(Net { listen_overflows: 0, listen_drops: 0, retransmits: 3 }),
+        machine: Value(MachineUse { busy_cpus: 1.5, stolen_cpus: 0.0 }),
         observer_cost: ObserverCost {
             bpf_ns: None,
             bpf_runs: None,
+            bpf_window_ns: None,
             user_cpu_ns: 100_000_000,
             read_ns: 800_000,
             lost: BTreeMap::from([("thread-table-full".into(), 0)]),
@@ -259,6 +261,7 @@ pub(crate) fn everything_observed() -> Sample {
         perf: stage.perf,
         cgroup: stage.cgroup,
         net: stage.net,
+        machine: stage.machine,
         observer_cost: stage.observer_cost,
     }
 }

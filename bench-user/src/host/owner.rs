@@ -7,7 +7,7 @@ use std::os::unix::fs::{fchown, lchown};
 use std::path::Path;
 
 /// A user id and a group id.
-type Owner = (u32, u32);
+pub type Owner = (u32, u32);
 
 /// The user and group behind sudo; `None` when we are not root or sudo is not in play.
 #[must_use]
