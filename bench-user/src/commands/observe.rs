@@ -8,7 +8,7 @@ use bench_user::ladder::Interrupt;
 use bench_user::observe::{Look, ObserverSet, Options, Probes, Sample};
 use bench_user::plan::flags;
 use bench_user::report::{self, Format};
-use bench_user::target::{Exit, StartOptions, Target};
+use bench_user::target::{Exit, StartOptions, Target, TargetKind};
 use bench_user::units::{Bytes, show_count};
 use serde::Serialize;
 
@@ -55,7 +55,8 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
         if !args.json {
             say(&line(&look));
         }
-        if target.poll_exit().is_some() {
+        // A cgroup may be empty for a while; what was asked for is its directory.
+        if target.handle.kind != TargetKind::Cgroup && target.poll_exit().is_some() {
             say("the target ended");
             break;
         }

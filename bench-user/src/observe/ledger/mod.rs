@@ -56,7 +56,7 @@ pub(super) struct Ledger {
     ended_sum: Books,
     /// Ended since the window began.
     ended: Vec<(Id, Known)>,
-    /// Threads that vanished without a last switch that the probe saw.
+    /// Threads that vanished in this window without a last switch that the probe saw.
     pub(super) vanished: u64,
     /// Threads at the last reading that procfs no longer shows and that have not made their last
     /// switch: they are on their way out (or were moved away).
@@ -245,6 +245,7 @@ impl Ledger {
 
     /// From here on [`Self::threads`] counts.
     pub(super) fn begin_window(&mut self) {
+        self.vanished = 0;
         self.ended.clear();
         self.window = self.live.iter().map(|(id, known)| (*id, known.now)).collect();
     }
