@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::figures;
 use super::levels::{Ladder, Row};
 use super::page::Item;
-use crate::record::{LadderFindings, UslFit};
+use crate::record::{Bottleneck, LadderFindings, UslFit};
 
 /// A fit whose residuals are larger than this says nothing about scalability.
 const GOOD_FIT: f64 = 0.05;
@@ -54,12 +54,31 @@ fn knee_and_plateau(ladder: &LadderFindings) -> String {
     text
 }
 
-/// The sentences of one repetition that stand for the row's answer.
+/// What decided it, from the first climb with that answer, and how many climbs gave which.
 fn evidence(row: &Row<'_>) -> Vec<String> {
     let limit = row.bottleneck();
+    let word = figures::word(limit);
     let shown = row.stages.iter().find(|stage| stage.verdict.bottleneck == limit);
+    let climb = match (row.stages.len(), shown) {
+        (2.., Some(stage)) => format!(" (climb {})", stage.repetition + 1),
+        _ => String::new(),
+    };
     let sentences = shown.map_or(&[][..], |stage| &stage.verdict.evidence);
-    sentences.iter().map(|sentence| format!("{}: {sentence}", figures::word(limit))).collect()
+    let mut lines: Vec<String> =
+        sentences.iter().map(|sentence| format!("{word}{climb}: {sentence}")).collect();
+    lines.extend(votes(row));
+    lines
+}
+
+/// The answers of climbs that do not agree.
+fn votes(row: &Row<'_>) -> Option<String> {
+    let mut votes = BTreeMap::<Bottleneck, usize>::new();
+    for stage in &row.stages {
+        *votes.entry(stage.verdict.bottleneck).or_default() += 1;
+    }
+    let list: Vec<String> =
+        votes.iter().map(|(limit, n)| format!("{} {n}", figures::word(*limit))).collect();
+    (votes.len() > 1).then(|| format!("the climbs do not agree: {}", list.join(", ")))
 }
 
 fn stops(rows: &[Row<'_>]) -> Vec<String> {
