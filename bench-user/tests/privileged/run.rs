@@ -109,7 +109,9 @@ fn client_and_server_agree() -> Result<()> {
 }
 
 /// In a stage the edges cut requests in two: each connection may have one at either edge of
-/// which one side is counted and the other is not.
+/// which one side is counted and the other is not. And the thread that reads the client's count
+/// and then the kernel's may lose its CPU between the two, here for a scheduler's slice of 5 ms;
+/// one syscall more a request would be off by at least four times as much.
 fn quotients_of_a_stage() -> Result<()> {
     for (kind, name) in [(Builtin::Lean, "lean"), (Builtin::Chatty, "chatty")] {
         let place = Place::new(&[])?;
@@ -120,11 +122,12 @@ fn quotients_of_a_stage() -> Result<()> {
         ensure!(syscalls.missed == 0, "{syscalls:?}");
         let work = syscalls.by_name["recvfrom"].count + syscalls.by_name["sendto"].count;
         let each = syscalls_per_request(kind);
-        let bound = each * 4 * 2;
+        let slices = stage.observed_requests * 2 * 5 / 400;
+        let bound = each * (4 * 2 + slices);
         let expected = each * stage.observed_requests;
         ensure!(work.abs_diff(expected) <= bound, "{name}: {work} and not {expected}");
         let shown = syscalls.per_request.context("requests were made")?;
-        ensure!((shown - each as f64).abs() < 0.1, "{name}: {shown} syscalls a request");
+        ensure!((shown - each as f64).abs() < 0.5, "{name}: {shown} syscalls a request");
     }
     Ok(())
 }
