@@ -5,6 +5,9 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
+/// Nanoseconds in a clock tick of procfs (`USER_HZ` is 100 on every architecture of Linux).
+pub const PROC_TICK_NS: u64 = 10_000_000;
+
 /// Nanoseconds of `CLOCK_MONOTONIC`; never settable, never going back.
 #[must_use]
 pub fn now_ns() -> u64 {

@@ -32,18 +32,7 @@ impl Expedition<'_> {
     /// Runs one climb and tells the sink of everything that is finished on the way.
     pub(super) fn climb(&mut self, climb: Climb, sink: &mut dyn Sink) -> Result<()> {
         let spec = self.spec(climb.target);
-        let options = StartOptions {
-            run_id: self.run_id,
-            logs_dir: self.logs,
-            shim: None,
-            interrupted: Some(self.interrupt.flag()),
-        };
-        let mut target = match Target::start(&spec, &options) {
-            // No fault of the target; the caller asks for the signal.
-            Err(TargetError::Interrupted) => return Ok(()),
-            started => started.with_context(|| of(&spec))?,
-        };
-        self.can_be_watched(&target)?;
+        let Some(mut target) = self.start(&spec)? else { return Ok(()) };
         let urls = self.addresses(climb.target, &spec, &target)?;
         self.answers_well(&spec.name, &urls)?;
         sink.event(Event::Started { climb, target: &target, urls: &urls })?;
@@ -66,18 +55,28 @@ impl Expedition<'_> {
             if spec.command.is_some() || spec.builtin.is_some() || spec.adopt {
                 continue;
             }
-            let options = StartOptions {
-                run_id: self.run_id,
-                logs_dir: self.logs,
-                shim: None,
-                interrupted: Some(self.interrupt.flag()),
-            };
-            match Target::start(&self.spec(n), &options) {
-                Err(TargetError::Interrupted) => return Ok(()),
-                found => self.can_be_watched(&found.with_context(|| of(spec))?)?,
+            if self.start(&self.spec(n))?.is_none() {
+                return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// Starts or finds a target that can be watched; `None` when a signal ended the wait for it,
+    /// which is no fault of the target and which the caller asks for.
+    fn start(&self, spec: &TargetSpec) -> Result<Option<Target>> {
+        let options = StartOptions {
+            run_id: self.run_id,
+            logs_dir: self.logs,
+            shim: None,
+            interrupted: Some(self.interrupt.flag()),
+        };
+        let target = match Target::start(spec, &options) {
+            Err(TargetError::Interrupted) => return Ok(None),
+            started => started.with_context(|| format!("target `{}`", spec.name))?,
+        };
+        self.can_be_watched(&target)?;
+        Ok(Some(target))
     }
 
     /// Whoever asks for the kernel side of a target that has none should know it before the run.
@@ -231,8 +230,4 @@ impl Expedition<'_> {
         let pause = self.plan.ladder.pause.as_ns();
         self.interrupt.wait_until(crate::clock::now_ns() + pause)
     }
-}
-
-fn of(spec: &TargetSpec) -> String {
-    format!("target `{}`", spec.name)
 }

@@ -10,7 +10,6 @@
 //! after that instant. The rates of either side are over its own window, and the quotients over
 //! the responses between the two readings, so a late reading shifts nothing.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,7 +55,7 @@ pub(super) fn run(
     let interval_ns = setting.plan.observe.interval.as_ns().max(10_000_000);
     let start_ns = clock::now_ns() + ladder.warmup.as_ns();
     let window = Window { start_ns, end_ns: start_ns + ladder.duration.as_ns() };
-    let load = RunningLoad::start(stage_load(setting, position, &window, interval_ns))?;
+    let load = RunningLoad::start(stage_load(setting, position, window, interval_ns))?;
 
     if let Some(observers) = &mut observers {
         observers.begin_calibration();
@@ -110,19 +109,18 @@ pub(super) fn run(
 fn stage_load(
     setting: &Setting<'_>,
     position: Position,
-    window: &Window,
+    window: Window,
     interval_ns: u64,
 ) -> StageLoad {
     let spec = &setting.plan.load;
-    let headers: BTreeMap<String, String> = spec.headers.clone();
     StageLoad {
         urls: Arc::clone(&setting.urls),
         connections: position.connections,
         workers: setting.placement.workers.min(position.connections),
         cpus: setting.placement.load_cpus.clone(),
         timeout: spec.timeout.0,
-        headers,
-        window: Window { start_ns: window.start_ns, end_ns: window.end_ns },
+        headers: spec.headers.clone(),
+        window,
         interval_ns,
         // Long enough for every request that is not a timeout by itself.
         cooldown: spec.timeout.0.min(Duration::from_secs(5)),

@@ -5,10 +5,8 @@
 use procfs::{CurrentSI as _, KernelStats};
 
 use super::MachineUse;
+use crate::clock::PROC_TICK_NS;
 use crate::measured::Measured;
-
-/// Nanoseconds in a clock tick of procfs (`USER_HZ` is 100 on every architecture of Linux).
-const TICK_NS: f64 = 1e7;
 
 /// Ticks since boot, over all CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +36,7 @@ impl MachineReading {
             if window_ns == 0 {
                 0.0
             } else {
-                now.saturating_sub(then) as f64 * TICK_NS / window_ns as f64
+                now.saturating_sub(then) as f64 * PROC_TICK_NS as f64 / window_ns as f64
             }
         };
         MachineUse {

@@ -16,6 +16,15 @@ use crate::measured::Measured;
 const SPOILS_SCHED: [&str; 4] =
     ["sched_missed", "sched_threads_full", "sched_filter_failed", "sched_reset"];
 
+/// How much is read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Extent {
+    /// Everything, at an edge of a window.
+    Edge,
+    /// What a look inside the window shows.
+    Look { with_threads: bool },
+}
+
 /// Cumulative figures of every instrument at one instant.
 pub(super) struct Reading {
     pub(super) at_ns: u64,

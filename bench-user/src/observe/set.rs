@@ -17,7 +17,7 @@ use super::machine;
 use super::net::NetObserver;
 use super::options::{Options, Probes};
 use super::perf::PerfObserver;
-use super::reading::{Look, Reading};
+use super::reading::{Extent, Look, Reading};
 use super::sample::{Net, ObserverCost, Sample};
 use super::threads;
 use crate::clock;
@@ -73,7 +73,6 @@ impl ObserverSet {
         };
         let v2 = directory.value().map(PathBuf::as_path);
         let cgroup = CgroupObserver::new(&target.controllers, v2).with_main_pid(target.main_pid);
-        let net = NetObserver::new(target.main_pid);
         let ledger = match &bpf {
             Measured::Value(_) => Ledger::new(since),
             Measured::Unavailable { .. } => Ledger::without_probe(since),
@@ -83,7 +82,7 @@ impl ObserverSet {
             bpf,
             perf,
             cgroup,
-            net,
+            net: NetObserver::new(target.main_pid),
             ledger,
             begin: None,
             look: None,
@@ -125,7 +124,7 @@ impl ObserverSet {
 
     /// A window begins.
     pub fn begin(&mut self) {
-        let reading = self.read(true);
+        let reading = self.read(Extent::Edge);
         self.ledger.begin_window();
         self.oncpu_at_look = self.ledger.oncpu_now();
         self.oncpu_at_ns = reading.at_ns;
@@ -138,7 +137,7 @@ impl ObserverSet {
     pub fn look(&mut self) -> Look {
         let rested_ns = clock::now_ns() - self.threads_at_ns;
         let with_threads = rested_ns >= self.threads_ns * LOOK_REST;
-        let now = self.read(with_threads);
+        let now = self.read(Extent::Look { with_threads });
         let Some(then) = self.look.as_ref().or(self.begin.as_ref()) else {
             return Look::default();
         };
@@ -179,7 +178,7 @@ impl ObserverSet {
 
     /// The window ends; `None` when none had begun.
     pub fn end(&mut self) -> Option<Sample> {
-        let now = self.read(true);
+        let now = self.read(Extent::Edge);
         let begin = self.begin.take()?;
         self.look = None;
         if let Measured::Value(bpf) = &mut self.bpf {
@@ -191,9 +190,8 @@ impl ObserverSet {
         if let Some(cpus) = cpus.and_then(|n| u32::try_from(n).ok()) {
             cgroup.cpus_allowed = Measured::Value(cpus);
         }
-        let pids_now = cgroup.pids_current.value().copied();
         if cgroup.pids_peak.value().is_none()
-            && let Some(most) = self.pids_peak.max(pids_now)
+            && let Some(most) = self.pids_peak.max(cgroup.pids_current.value().copied())
         {
             cgroup.pids_peak = Measured::Value(most);
         }
@@ -220,7 +218,7 @@ impl ObserverSet {
         })
     }
 
-    fn read(&mut self, with_threads: bool) -> Reading {
+    fn read(&mut self, extent: Extent) -> Reading {
         let at_ns = clock::now_ns();
         let own_cpu_ns = clock::thread_cpu_ns();
         let (syscalls, sched) = match &self.bpf {
@@ -231,14 +229,16 @@ impl ObserverSet {
         };
         let perf = self.perf.read();
         let cgroup = self.cgroup.read();
-        let books = if with_threads {
+        let books = if let Extent::Edge | Extent::Look { with_threads: true } = extent {
             self.read_threads()
         } else {
             self.take_ended_threads();
             Measured::unavailable("left out of this look: there are too many threads")
         };
-        let net = self.net.read();
-        let machine = machine::read();
+        let (net, machine) = match extent {
+            Extent::Edge => (self.net.read(), machine::read()),
+            Extent::Look { .. } => (Measured::default(), Measured::default()),
+        };
         let took_ns = clock::now_ns() - at_ns;
         Reading { at_ns, took_ns, own_cpu_ns, syscalls, sched, perf, cgroup, net, machine, books }
     }

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use libtest_mimic::Trial;
 
-use crate::place::{Place, trial};
+use crate::place::{Place, measured, trial};
 use crate::probes::{observe, sched};
 use crate::workload::Workload;
 
@@ -32,7 +32,7 @@ fn threads_born_and_ended() -> Result<()> {
     ensure!(switches == block.switches_seen, "{block:?}");
     let perf = |name: &str| -> Result<u64> {
         let count = sample.perf.get(name).context("opened")?;
-        Ok(count.as_result().map_err(|why| anyhow::anyhow!("{why}"))?.value)
+        Ok(measured(count)?.value)
     };
     ensure!(perf("context-switches")? == switches, "{:?} and {block:?}", sample.perf);
     // The clock of perf starts and stops a little inside the stint that the scheduler books;
@@ -40,7 +40,7 @@ fn threads_born_and_ended() -> Result<()> {
     let clock = perf("task-clock")?;
     let slack = switches * 20_000;
     ensure!(block.oncpu_ns.abs_diff(clock) <= slack, "{} against {clock}", block.oncpu_ns);
-    let threads = sample.threads.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let threads = measured(&sample.threads)?;
     let ended = threads.iter().filter(|t| t.exited).count();
     ensure!(ended == 20 * 6, "{ended} threads ended in the window");
     Ok(())
@@ -106,9 +106,9 @@ fn an_exec_by_another_thread() -> Result<()> {
     workload.go()?;
     workload.wait_ready()?;
     let sample = set.end().context("a window was begun")?;
-    let block = sample.sched.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let block = measured(&sample.sched)?;
     ensure!(block.missed > 0, "nobody is told that books are incomplete");
-    let clock = sample.perf["task-clock"].as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let clock = measured(&sample.perf["task-clock"])?;
     let burnt = 90_000_000..=clock.value * 11 / 10;
     ensure!(burnt.contains(&block.oncpu_ns), "{} of {clock:?}", block.oncpu_ns);
     let switches = block.switches_voluntary + block.switches_involuntary;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context as _, Result};
 use bench_user::host::CgroupTrees;
+use bench_user::measured::Measured;
 use bench_user::target::ControllerDir;
 use libtest_mimic::{Completion, Failed, Trial};
 
@@ -26,6 +27,11 @@ pub(crate) fn trial(name: &str, test: fn() -> Result<()>) -> Trial {
             None => Err(Failed::from(format!("{e:#}"))),
         },
     })
+}
+
+/// The value, or the reason as an error.
+pub(crate) fn measured<T>(value: &Measured<T>) -> Result<&T> {
+    value.as_result().map_err(|why| anyhow::anyhow!("{why}"))
 }
 
 /// A cgroup of this test alone.

@@ -9,7 +9,7 @@ use bench_user::observe::{ObserverSet, Options, Probes, Sample, Sched, Syscalls}
 use bench_user::target::{TargetHandle, TargetKind};
 use libtest_mimic::Trial;
 
-use crate::place::{CannotRun, Place, trial};
+use crate::place::{CannotRun, Place, measured, trial};
 use crate::workload::Workload;
 
 pub(crate) fn tests() -> Vec<Trial> {
@@ -44,13 +44,13 @@ pub(crate) fn observe(place: &Place) -> Result<ObserverSet> {
 }
 
 fn syscalls(sample: &Sample) -> Result<&Syscalls> {
-    let block = sample.syscalls.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let block = measured(&sample.syscalls)?;
     ensure!(block.missed == 0, "the kernel skipped {} events", block.missed);
     Ok(block)
 }
 
 pub(crate) fn sched(sample: &Sample) -> Result<&Sched> {
-    let block = sample.sched.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let block = measured(&sample.sched)?;
     ensure!(block.missed == 0, "{:?}", sample.observer_cost.lost);
     Ok(block)
 }

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use bench_user::observe::threads::{ThreadBooks, read_cgroup};
 use libtest_mimic::Trial;
 
-use crate::place::{Place, trial};
+use crate::place::{Place, measured, trial};
 use crate::probes::{observe, sched};
 use crate::workload::Workload;
 
@@ -38,7 +38,7 @@ fn scheduling_equals_the_kernels_books() -> Result<()> {
     let after = read_cgroup(&place.v2)?;
     let sample = set.end().context("a window was begun")?;
 
-    let threads = sample.threads.as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let threads = measured(&sample.threads)?;
     let mut total = [0; 5];
     for (before, after) in before.iter().zip(&after) {
         let expected = added(before, after);
@@ -98,8 +98,7 @@ fn switches_equal_the_perf_counter() -> Result<()> {
     set.begin();
     workload.work()?;
     let sample = set.end().context("a window was begun")?;
-    let perf =
-        sample.perf["context-switches"].as_result().map_err(|why| anyhow::anyhow!("{why}"))?;
+    let perf = measured(&sample.perf["context-switches"])?;
     ensure!(perf.value == sched(&sample)?.switches_seen, "{perf:?} and {:?}", sample.sched);
     Ok(())
 }
@@ -118,7 +117,7 @@ fn switches_under_load() -> Result<()> {
         std::thread::yield_now();
         let sample = set.end().context("a window was begun")?;
         let perf = &sample.perf["context-switches"];
-        let perf = perf.as_result().map_err(|why| anyhow::anyhow!("{why}"))?.value;
+        let perf = measured(perf)?.value;
         let seen = sched(&sample)?.switches_seen;
         let bound = sample.observer_cost.read_ns / 200 + 2 * 3;
         ensure!(perf.abs_diff(seen) <= bound, "perf {perf}, probes {seen}, bound {bound}");

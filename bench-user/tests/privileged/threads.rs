@@ -72,13 +72,18 @@ fn a_thread_at_rest_left_each_stint() -> Result<()> {
     Ok(())
 }
 
-fn a_spinner_is_booked_what_it_spun() -> Result<()> {
+/// The books of a workload in a cgroup of its own, at rest before its work and after it.
+fn before_and_after(workload: &str) -> Result<(Vec<ThreadBooks>, Vec<ThreadBooks>)> {
     let place = Place::new(&[])?;
-    let mut workload = Workload::start("spin 100 2")?;
+    let mut workload = Workload::start(workload)?;
     place.take_in(workload.pid())?;
     let before = read_cgroup(&place.v2)?;
     workload.work()?;
-    let after = read_cgroup(&place.v2)?;
+    Ok((before, read_cgroup(&place.v2)?))
+}
+
+fn a_spinner_is_booked_what_it_spun() -> Result<()> {
+    let (before, after) = before_and_after("spin 100 2")?;
     let (before, after) = (by_name(&before), by_name(&after));
     for name in ["work-0", "work-1"] {
         let spun = after[name].oncpu_ns - before[name].oncpu_ns;
@@ -90,12 +95,7 @@ fn a_spinner_is_booked_what_it_spun() -> Result<()> {
 }
 
 fn a_nap_is_a_voluntary_switch() -> Result<()> {
-    let place = Place::new(&[])?;
-    let mut workload = Workload::start("sleepers 2 50")?;
-    place.take_in(workload.pid())?;
-    let before = read_cgroup(&place.v2)?;
-    workload.work()?;
-    let after = read_cgroup(&place.v2)?;
+    let (before, after) = before_and_after("sleepers 2 50")?;
     let (before, after) = (by_name(&before), by_name(&after));
     for name in ["work-0", "work-1"] {
         let switches = after[name].voluntary - before[name].voluntary;

@@ -29,12 +29,10 @@ pub(super) use books::minus;
 use books::{later, plus};
 use known::{Known, comm_of, thread};
 
+use crate::clock::PROC_TICK_NS;
 use crate::cpu_list;
 use crate::observe::sample::Thread;
 use crate::observe::threads::ThreadBooks;
-
-/// Nanoseconds in a clock tick of procfs (`USER_HZ` is 100 on every architecture of Linux).
-const TICK_NS: u64 = 10_000_000;
 
 /// Ended threads that are shown one by one, the busiest; the others count in the totals.
 pub const ENDED_KEPT: usize = 4096;
@@ -68,7 +66,7 @@ impl Ledger {
     /// An empty ledger; threads that start in the cgroup from `since_ns` of boot time on are
     /// counted whole.
     pub(super) fn new(since_ns: u64) -> Self {
-        Self { since_ticks: since_ns / TICK_NS, has_probe: true, ..Self::default() }
+        Self { since_ticks: since_ns / PROC_TICK_NS, has_probe: true, ..Self::default() }
     }
 
     /// The same without a probe to say whether a thread started in the cgroup or joined it.
@@ -287,7 +285,7 @@ impl Ledger {
 }
 
 fn id_of(key: &ThreadKey) -> Id {
-    (u32::try_from(key.tid).unwrap_or(u32::MAX), key.start_ns / TICK_NS)
+    (u32::try_from(key.tid).unwrap_or(u32::MAX), key.start_ns / PROC_TICK_NS)
 }
 
 #[cfg(test)]

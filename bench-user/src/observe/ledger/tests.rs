@@ -2,7 +2,7 @@
 
 use super::*;
 
-const SINCE: u64 = 1000 * TICK_NS;
+const SINCE: u64 = 1000 * PROC_TICK_NS;
 
 fn books(n: u64) -> Books {
     Books { run_delay: n, pcount: n, sum_exec: n, nvcsw: n, nivcsw: n }
@@ -26,7 +26,7 @@ fn in_procfs(tid: u32, start_ticks: u64, n: u64) -> ThreadBooks {
 fn in_probe(tid: u64, ticks: u64, first: u64, last: u64, ended: u32) -> (ThreadKey, ThreadEntry) {
     let mut comm = [0; 16];
     comm[..2].copy_from_slice(b"pr");
-    let key = ThreadKey { tid, start_ns: ticks * TICK_NS + 3 };
+    let key = ThreadKey { tid, start_ns: ticks * PROC_TICK_NS + 3 };
     let (first, last) = (books(first), books(last));
     (key, ThreadEntry { ended, tgid: 1, task: tid, takeovers: 0, first, last, comm })
 }
