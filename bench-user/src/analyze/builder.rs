@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::distribution::Distribution;
 use crate::host::HostInfo;
 use crate::ladder::StageSample;
-use crate::load::{Connections, Generator, LoadSample};
+use crate::load::{Connections, GeneratorUse, LoadSample};
 use crate::measured::Measured;
 use crate::observe::{CgroupUse, MachineUse, Net, ObserverCost, Sched, Syscalls, Thread};
 use crate::plan::{ClaimSpec, LoadSpec, ObserveSpec, Order, Plan};
@@ -43,7 +43,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
                 live_median: connections,
                 live_min: connections,
             },
-            generator: Generator { workers: 1, cpus: vec![7], ..Generator::default() },
+            generator: GeneratorUse { workers: 1, cpus: vec![7], ..GeneratorUse::default() },
             ..LoadSample::default()
         },
         syscalls: Measured::Value(Syscalls {

@@ -8,11 +8,11 @@ use anyhow::{Context as _, Result};
 use url::Url;
 
 use super::stage::{self, End, Setting};
-use super::{Climb, Event, Interrupt, Position, Sink};
+use super::{Climb, Event, Interrupt, Position, Sink, setup};
 use crate::cpu_list;
 use crate::fetch;
 use crate::host::topology::Placement;
-use crate::load;
+use crate::load::{self, Generator};
 use crate::observe::{ObserverSet, Options, Probes};
 use crate::plan::{Limit, Plan, TargetSpec};
 use crate::target::{StartOptions, Target, TargetError, TargetKind};
@@ -150,12 +150,8 @@ impl Expedition<'_> {
         urls: Arc<[Url]>,
         sink: &mut dyn Sink,
     ) -> Result<End> {
-        let setting = Setting {
-            plan: self.plan,
-            urls,
-            placement: &self.placement,
-            interrupt: self.interrupt,
-        };
+        let setting = Setting { plan: self.plan, interrupt: self.interrupt };
+        let mut generator = Generator::start(setup::of_climb(self.plan, urls, &self.placement)?)?;
         let spec = &self.plan.observe;
         let options = Options { probes: Probes::Attach, probe_log: spec.probe_log };
         // An address alone has no kernel side.
@@ -167,19 +163,26 @@ impl Expedition<'_> {
         }
         let observed = observers.is_some() && missing.is_none();
         let mut last = None;
-        for (index, &connections) in (0..).zip(&self.plan.ladder.connections) {
+        for (index, level) in (0..).zip(self.plan.ladder.levels()) {
             let position = Position {
                 index,
                 repetition: climb.repetition,
                 observed,
                 is_control: false,
-                connections,
+                connections: level.connections,
+                offered_rps: level.offered_rps,
             };
             if last.is_some() && !self.pause() {
                 return Ok(End::Interrupted);
             }
-            let (end, tripped) =
-                Self::stage(&setting, climb, position, target, &mut observers, sink)?;
+            let (end, tripped) = Self::stage(
+                &setting,
+                climb,
+                position,
+                &mut generator,
+                (target, &mut observers),
+                sink,
+            )?;
             if end != End::Whole {
                 return Ok(end);
             }
@@ -198,7 +201,8 @@ impl Expedition<'_> {
                 return Ok(End::Interrupted);
             }
             let position = Position { observed: false, is_control: true, ..position };
-            return Self::stage(&setting, climb, position, target, &mut observers, sink)
+            let both = (target, &mut observers);
+            return Self::stage(&setting, climb, position, &mut generator, both, sink)
                 .map(|(end, _)| end);
         }
         Ok(End::Whole)
@@ -209,12 +213,12 @@ impl Expedition<'_> {
         setting: &Setting<'_>,
         climb: Climb,
         position: Position,
-        target: &mut Target,
-        observers: &mut Option<ObserverSet>,
+        generator: &mut Generator,
+        (target, observers): (&mut Target, &mut Option<ObserverSet>),
         sink: &mut dyn Sink,
     ) -> Result<(End, bool)> {
         sink.event(Event::StageBegins { climb, position })?;
-        let (done, end) = stage::run(setting, position, target, observers.as_mut())?;
+        let (done, end) = stage::run(setting, position, generator, target, observers.as_mut())?;
         let tripped = done.as_ref().is_some_and(|done| done.stopped_by.is_some());
         if end == End::Died {
             let exit = target.poll_exit();

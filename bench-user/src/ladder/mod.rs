@@ -8,6 +8,7 @@ mod climb;
 mod interrupt;
 mod join;
 mod schedule;
+mod setup;
 mod stage;
 mod stop;
 
@@ -30,7 +31,7 @@ use crate::plan::Plan;
 use crate::target::{Exit, Target};
 
 /// Which stage of which climb.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Position {
     /// Place in the ladder, from 0.
     pub index: u32,
@@ -42,6 +43,8 @@ pub struct Position {
     pub is_control: bool,
     /// Connections of the stage.
     pub connections: u32,
+    /// Requests per second of an open loop.
+    pub offered_rps: Option<f64>,
 }
 
 /// A finished stage, both sides.

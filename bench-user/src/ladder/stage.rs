@@ -10,17 +10,12 @@
 //! after that instant. The rates of either side are over its own window, and the quotients over
 //! the responses between the two readings, so a late reading shifts nothing.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use anyhow::Result;
-use url::Url;
 
 use super::join;
-use super::{Interrupt, Position, StageDone, stop};
+use super::{Interrupt, Position, StageDone, setup, stop};
 use crate::clock;
-use crate::host::topology::Placement;
-use crate::load::{Progress, RunningLoad, StageLoad, Window};
+use crate::load::{Generator, Progress, RunningLoad, Window};
 use crate::observe::{Look, ObserverSet, Sample};
 use crate::plan::Plan;
 use crate::target::Target;
@@ -28,8 +23,6 @@ use crate::target::Target;
 /// What all stages of a climb share.
 pub(super) struct Setting<'a> {
     pub(super) plan: &'a Plan,
-    pub(super) urls: Arc<[Url]>,
-    pub(super) placement: &'a Placement,
     pub(super) interrupt: &'a Interrupt,
 }
 
@@ -48,14 +41,15 @@ pub(super) enum End {
 pub(super) fn run(
     setting: &Setting<'_>,
     position: Position,
+    generator: &mut Generator,
     target: &mut Target,
     mut observers: Option<&mut ObserverSet>,
 ) -> Result<(Option<StageDone>, End)> {
     let ladder = &setting.plan.ladder;
-    let interval_ns = setting.plan.observe.interval.as_ns().max(10_000_000);
+    let interval_ns = setup::interval_ns(setting.plan);
     let start_ns = clock::now_ns() + ladder.warmup.as_ns();
     let window = Window { start_ns, end_ns: start_ns + ladder.duration.as_ns() };
-    let load = RunningLoad::start(stage_load(setting, position, window, interval_ns))?;
+    let load = generator.begin(setup::of_stage(&setting.plan.load, position, window))?;
 
     if let Some(observers) = &mut observers {
         observers.begin_calibration();
@@ -106,27 +100,6 @@ pub(super) fn run(
     Ok((Some(done), end))
 }
 
-fn stage_load(
-    setting: &Setting<'_>,
-    position: Position,
-    window: Window,
-    interval_ns: u64,
-) -> StageLoad {
-    let spec = &setting.plan.load;
-    StageLoad {
-        urls: Arc::clone(&setting.urls),
-        connections: position.connections,
-        workers: setting.placement.workers.min(position.connections),
-        cpus: setting.placement.load_cpus.clone(),
-        timeout: spec.timeout.0,
-        headers: spec.headers.clone(),
-        window,
-        interval_ns,
-        // Long enough for every request that is not a timeout by itself.
-        cooldown: spec.timeout.0.min(Duration::from_secs(5)),
-    }
-}
-
 /// How often the target is asked whether it lives, ns: what fails after its end is not the
 /// server's fault, so little of it may get into the stage.
 const DEATH_POLL_NS: u64 = 20_000_000;
@@ -136,7 +109,7 @@ fn inside(
     interrupt: &Interrupt,
     target: &mut Target,
     mut observers: Option<&mut ObserverSet>,
-    load: &RunningLoad,
+    load: &RunningLoad<'_>,
     window: &Window,
     interval_ns: u64,
 ) -> (Vec<(Look, Progress)>, End) {

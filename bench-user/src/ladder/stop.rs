@@ -33,9 +33,8 @@ pub(super) fn tripped(rules: &StopRules, load: &LoadSample) -> Option<String> {
 }
 
 fn kinds(load: &LoadSample) -> String {
-    let kinds = load.outcomes.failures();
     let seen: Vec<String> =
-        kinds.iter().filter(|(_, n)| *n > 0).map(|(kind, n)| format!("{n} {kind}")).collect();
+        load.outcomes.failures().iter().map(|(class, n)| format!("{n} {class}")).collect();
     if seen.is_empty() { "outside the window".into() } else { seen.join(", ") }
 }
 

@@ -16,7 +16,6 @@ pub(super) struct Control {
     start_ns: u64,
     end_ns: AtomicU64,
     stopped: watch::Sender<bool>,
-    may_close: watch::Sender<bool>,
     slots: Box<[Slot]>,
 }
 
@@ -46,7 +45,6 @@ impl Control {
             start_ns: window.start_ns,
             end_ns: AtomicU64::new(window.end_ns),
             stopped: watch::Sender::new(false),
-            may_close: watch::Sender::new(false),
             slots: std::iter::repeat_with(Slot::default).take(workers).collect(),
         }
     }
@@ -62,21 +60,15 @@ impl Control {
         self.stopped.send_replace(true);
     }
 
+    /// Whether [`Self::stop`] was called.
+    pub(super) fn is_stopped(&self) -> bool {
+        *self.stopped.borrow()
+    }
+
     /// Returns when [`Self::stop`] was called.
     pub(super) async fn stopped(&self) {
         // An error would mean that the sender is gone, and it is this very struct.
         drop(self.stopped.subscribe().wait_for(|stopped| *stopped).await);
-    }
-
-    /// From now on connections with nothing in flight are closed.
-    pub(super) fn let_close(&self) {
-        self.may_close.send_replace(true);
-    }
-
-    /// Returns when [`Self::let_close`] was called.
-    pub(super) async fn may_close(&self) {
-        // As above: the sender cannot be gone.
-        drop(self.may_close.subscribe().wait_for(|may| *may).await);
     }
 
     pub(super) fn slot(&self, worker: usize) -> &Slot {

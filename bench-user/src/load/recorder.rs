@@ -1,34 +1,72 @@
-//! Where the connections of one worker write what happened; one thread, no locks.
+//! Where the connections of one worker write what happened in a stage; one thread, no locks.
 
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
+use super::Window;
 use super::control::Control;
+use super::events::{Event, EventTally};
+use super::outcome::Failure;
+use super::pacer::Paced;
 use super::tally::{Ended, Tally};
 use super::usage::Edge;
-use super::{StageLoad, Window};
 use crate::clock;
 
-/// The counters of one worker, shared by its tasks.
+/// The counters of one worker in one stage, shared by its connections.
 #[derive(Debug)]
 pub(super) struct Recorder {
     control: Arc<Control>,
     worker: usize,
     interval_ns: u64,
+    is_open_loop: bool,
     tally: RefCell<Tally>,
-    live: Cell<u32>,
+    live: Live,
     start: Cell<Option<Edge>>,
 }
 
+/// How many connections of a worker are open; lives as long as the worker.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Live(Rc<Cell<u32>>);
+
+/// Held by an open connection.
+#[derive(Debug)]
+pub(super) struct IsLive(Live);
+
+impl Live {
+    /// One more connection is open, until the result is dropped.
+    pub(super) fn hold(&self) -> IsLive {
+        self.0.set(self.0.get() + 1);
+        IsLive(self.clone())
+    }
+}
+
+impl Drop for IsLive {
+    fn drop(&mut self) {
+        self.0.0.set(self.0.0.get() - 1);
+    }
+}
+
 impl Recorder {
-    pub(super) fn new(control: Arc<Control>, worker: usize, interval_ns: u64) -> Self {
+    pub(super) fn new(
+        control: Arc<Control>,
+        worker: usize,
+        interval_ns: u64,
+        is_open_loop: bool,
+        live: Live,
+    ) -> Self {
         let tally = RefCell::new(Tally::new());
-        Self { control, worker, interval_ns, tally, live: Cell::new(0), start: Cell::new(None) }
+        Self { control, worker, interval_ns, is_open_loop, tally, live, start: Cell::new(None) }
     }
 
-    /// Returns when connections with nothing in flight may be closed.
-    pub(super) async fn may_close(&self) {
-        self.control.may_close().await;
+    /// What ends the stage.
+    pub(super) fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// Length of an interval, ns.
+    pub(super) fn interval_ns(&self) -> u64 {
+        self.interval_ns
     }
 
     /// The window as it is now.
@@ -37,8 +75,8 @@ impl Recorder {
     }
 
     /// A new request may begin: neither the window's end nor a stop has come.
-    pub(super) fn accepts_requests(&self) -> bool {
-        clock::now_ns() < self.window().end_ns
+    pub(super) fn accepts_requests(&self, now_ns: u64) -> bool {
+        now_ns < self.window().end_ns
     }
 
     /// A request begins.
@@ -51,16 +89,38 @@ impl Recorder {
     /// A request that began has ended; it counts in the window if its end lies there.
     pub(super) fn end(&self, ended: Ended) {
         let mut tally = self.tally.borrow_mut();
-        tally.account.in_flight_at_end -= 1;
-        match ended.how {
-            Ok(_) => tally.account.completed += 1,
-            Err(_) => tally.account.failed += 1,
-        }
+        tally.settle(&ended);
         let slot = self.control.slot(self.worker);
         slot.show(tally.account.completed, tally.account.failed);
+        slot.show_live(self.live.0.get());
         if let Some(interval) = self.interval_of(ended.end_ns) {
-            tally.count(ended, interval);
+            tally.count(ended, interval, self.is_open_loop);
         }
+    }
+
+    /// A request that failed before it could be sent, for want of a connection.
+    pub(super) fn never_sent(&self, intended_ns: u64, failure: Failure) {
+        self.begin();
+        let end_ns = clock::now_ns();
+        self.end(Ended {
+            intended_ns,
+            sent_ns: end_ns,
+            first_byte_ns: None,
+            end_ns,
+            bytes_in: 0,
+            bytes_out: 0,
+            informational: 0,
+            is_retried: false,
+            is_timed: false,
+            how: Err(failure),
+        });
+    }
+
+    /// A request that was sent at `sent_ns` is given up: the cool-down is over.
+    pub(super) fn give_up(&self, sent_ns: u64, now_ns: u64) {
+        let age_ns = now_ns.saturating_sub(sent_ns);
+        let oldest = &mut self.tally.borrow_mut().account.in_flight_age_ns_max;
+        *oldest = (*oldest).max(Some(age_ns));
     }
 
     /// A connection is open after `took_ns`; `again` when it replaces one that was closed.
@@ -70,12 +130,44 @@ impl Recorder {
         if again && self.interval_of(at_ns).is_some() {
             tally.outcomes.reconnects += 1;
         }
-        self.set_live(self.live.get() + 1);
     }
 
-    /// A connection is no longer open.
-    pub(super) fn closed(&self) {
-        self.set_live(self.live.get() - 1);
+    /// A TLS handshake is done after `took_ns`.
+    pub(super) fn secured(&self, took_ns: u64) {
+        self.tally.borrow_mut().tls.record(took_ns);
+    }
+
+    /// A connection is closed because bytes came on it while no request was out.
+    pub(super) fn unasked_bytes(&self) {
+        if self.interval_of(clock::now_ns()).is_some() {
+            self.tally.borrow_mut().outcomes.unasked_bytes += 1;
+        }
+    }
+
+    /// Writes down what came on a stream that stays open; `change` is called when `at_ns` lies in
+    /// the window.
+    pub(super) fn events(&self, at_ns: u64, change: impl FnOnce(&mut EventTally)) {
+        let is_inside = self.interval_of(at_ns).is_some();
+        let mut tally = self.tally.borrow_mut();
+        let events = tally.events.get_or_insert_with(EventTally::new);
+        if is_inside {
+            change(events);
+        }
+    }
+
+    /// An event came.
+    pub(super) fn event(&self, event: Event) {
+        self.events(event.at_ns, |events| events.event(event));
+    }
+
+    /// A stream had its first event so long after it was asked for; whole stage.
+    pub(super) fn first_event(&self, took_ns: u64) {
+        self.tally.borrow_mut().events.get_or_insert_with(EventTally::new).first(took_ns);
+    }
+
+    /// What became of this worker's part of an open loop's schedule.
+    pub(super) fn paced(&self, paced: Paced) {
+        self.tally.borrow_mut().paced = Some(paced);
     }
 
     /// The event loop woke this late.
@@ -83,8 +175,14 @@ impl Recorder {
         self.tally.borrow_mut().lag.record(lag_ns);
     }
 
+    /// Notes the open connections, for the record.
     pub(super) fn sample_live(&self) {
-        self.tally.borrow_mut().live.push(self.live.get());
+        self.tally.borrow_mut().live.push(self.live.0.get());
+    }
+
+    /// Shows the open connections to whoever runs the stage.
+    pub(super) fn show_live(&self) {
+        self.control.slot(self.worker).show_live(self.live.0.get());
     }
 
     /// The window begins for this worker.
@@ -99,14 +197,9 @@ impl Recorder {
         }
     }
 
-    /// What was counted.
+    /// What was counted, for good: nothing is counted any more.
     pub(super) fn into_tally(self) -> Tally {
         self.tally.into_inner()
-    }
-
-    fn set_live(&self, live: u32) {
-        self.live.set(live);
-        self.control.slot(self.worker).show_live(live);
     }
 
     /// Which interval of the window an instant lies in, if any.
@@ -118,31 +211,28 @@ impl Recorder {
     }
 }
 
-/// The length of an interval: as asked, or the whole window.
-pub(super) fn interval_ns(stage: &StageLoad) -> u64 {
-    match stage.interval_ns {
-        0 => stage.window.end_ns.saturating_sub(stage.window.start_ns).max(1),
-        ns => ns,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::outcome::Status;
     use super::*;
 
     fn recorder(start_ns: u64, end_ns: u64) -> Recorder {
-        Recorder::new(Arc::new(Control::new(Window { start_ns, end_ns }, 1)), 0, 100)
+        let control = Arc::new(Control::new(Window { start_ns, end_ns }, 1));
+        Recorder::new(control, 0, 100, false, Live::default())
     }
 
     fn ending_at(recorder: &Recorder, end_ns: u64) {
         recorder.begin();
         recorder.end(Ended {
-            start_ns: end_ns - 1,
+            intended_ns: end_ns - 1,
+            sent_ns: end_ns - 1,
+            first_byte_ns: None,
             end_ns,
             bytes_in: 0,
             bytes_out: 0,
+            informational: 0,
             is_retried: false,
-            how: Ok(200),
+            how: Ok(Status::http(200)),
             is_timed: true,
         });
     }
@@ -156,10 +246,12 @@ mod tests {
             ending_at(&recorder, end_ns);
         }
         recorder.begin();
+        recorder.give_up(1150, 1300);
         let tally = recorder.into_tally();
         assert_eq!(tally.outcomes.ok, 4);
         assert_eq!((tally.account.started, tally.account.completed), (7, 6));
         assert_eq!((tally.account.failed, tally.account.in_flight_at_end), (0, 1));
+        assert_eq!(tally.account.in_flight_age_ns_max, Some(150));
         assert_eq!(tally.intervals.len(), 2);
     }
 
@@ -167,25 +259,25 @@ mod tests {
     fn open_connections_are_sampled_as_they_are_then() {
         let recorder = recorder(0, u64::MAX);
         recorder.sample_live();
-        for _ in 0..3 {
-            recorder.opened(5, 10, false);
-        }
+        let mut held: Vec<_> = (0..3).map(|_| recorder.live.hold()).collect();
         recorder.sample_live();
-        recorder.closed();
+        held.pop();
         recorder.sample_live();
+        recorder.show_live();
         assert_eq!(recorder.control.progress().live, 2);
+        recorder.opened(5, 10, false);
         recorder.opened(5, 20, true);
         let tally = recorder.into_tally();
         assert_eq!((tally.live, tally.outcomes.reconnects), (vec![0, 3, 2], 1));
-        assert_eq!(tally.connect.distribution().count, 4);
+        assert_eq!(tally.connect.distribution().count, 2);
     }
 
     #[test]
     fn a_stop_ends_the_window_and_the_requests() {
         let recorder = recorder(0, u64::MAX);
-        assert!(recorder.accepts_requests());
+        assert!(recorder.accepts_requests(clock::now_ns()));
         recorder.control.stop();
-        assert!(!recorder.accepts_requests());
+        assert!(!recorder.accepts_requests(clock::now_ns()));
         ending_at(&recorder, u64::MAX - 1);
         assert_eq!(recorder.into_tally().outcomes.ok, 0);
     }

@@ -1,14 +1,22 @@
-//! The requests of a stage, made before it: origin-form targets, one `Host` each.
+//! The requests of a generator, made before its first stage: origin-form targets, one `Host` each,
+//! ready as bytes for the lean client and as hyper's requests for the other.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http_body_util::Empty;
-use hyper::header::{HOST, HeaderName, HeaderValue};
-use hyper::{HeaderMap, Request, Uri};
+use fastrand::Rng;
+use http_body_util::Full;
+use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue};
+use hyper::{HeaderMap, Method, Request, Uri};
 use url::{Position, Url};
 
-/// Headers that promise a body or another protocol, which these requests do not have.
+use super::RequestSpec;
+
+/// Headers that we set ourselves, or that promise another protocol.
 const REFUSED: [&str; 4] = ["content-length", "transfer-encoding", "expect", "upgrade"];
 
 /// A request that cannot be made.
@@ -17,11 +25,11 @@ pub enum RequestError {
     /// The list is empty.
     #[error("there is no address to request; give one with `url` or a list with `urls`")]
     NoAddress,
-    /// Another scheme than `http`.
-    #[error("{0}: only http:// addresses can be requested; give the server's plain HTTP address")]
+    /// Another scheme than `http` or `https`.
+    #[error("{0}: only http:// and https:// addresses can be requested")]
     Scheme(Url),
     /// A name or password in the address.
-    #[error("{0}: an address cannot carry a user name; send an `Authorization` header instead")]
+    #[error("{0}: an address cannot carry a user name; give it with `basic_auth` instead")]
     UserInfo(Url),
     /// The address makes no valid request target.
     #[error("{0}: no valid request target ({1}); write the address percent-encoded")]
@@ -29,27 +37,82 @@ pub enum RequestError {
     /// A header that HTTP does not allow.
     #[error("header `{0}`: {1}; correct or remove it")]
     Header(String, String),
+    /// A method that HTTP does not allow, or that we cannot use.
+    #[error("`{0}` cannot be the method of a request; use one such as GET, HEAD, POST or PUT")]
+    Method(String),
 }
 
-/// Requests in the order of the list, over and over.
+/// One request, ready to be sent over and over.
 #[derive(Debug)]
-pub(super) struct Requests(Vec<Request<Empty<Bytes>>>);
+pub(super) struct Prepared {
+    /// The address that it is for.
+    pub(super) url: Url,
+    /// Origin-form, with all headers; a copy shares the body.
+    pub(super) template: Request<Full<Bytes>>,
+    /// The same as HTTP/1.1 bytes: head and body.
+    pub(super) wire: Bytes,
+    /// Its response has no body, whatever the head says (HEAD).
+    pub(super) is_head: bool,
+    /// It may be sent a second time (RFC 9110 section 9.2.2).
+    pub(super) is_idempotent: bool,
+}
+
+/// All requests, in the order in which they are sent by all workers together.
+#[derive(Debug, Clone)]
+pub(super) struct Requests {
+    list: Arc<[Prepared]>,
+    next: Arc<AtomicUsize>,
+}
 
 impl Requests {
-    pub(super) fn new(
-        urls: &[Url],
-        headers: &BTreeMap<String, String>,
-    ) -> Result<Self, RequestError> {
-        if urls.is_empty() {
+    pub(super) fn new(spec: &RequestSpec) -> Result<Self, RequestError> {
+        if spec.urls.is_empty() {
             return Err(RequestError::NoAddress);
         }
-        let headers = checked(headers)?;
-        urls.iter().map(|url| request(url, &headers)).collect::<Result<_, _>>().map(Self)
+        let method = method(spec)?;
+        let mut headers = checked(&spec.headers)?;
+        if let Some(user) = &spec.basic_auth {
+            let value = format!("Basic {}", STANDARD.encode(user));
+            let wrong = |_| RequestError::Header("authorization".into(), "no header value".into());
+            headers.insert(AUTHORIZATION, HeaderValue::try_from(value).map_err(wrong)?);
+        }
+        let body = spec.body.clone().unwrap_or_default();
+        // A request that usually has a body says so when it has none (RFC 9110 section 8.6).
+        let is_measured = !body.is_empty() || [Method::POST, Method::PUT].contains(&method);
+        if is_measured {
+            headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+        }
+        let prepare = |url: &Url| prepared(url, &method, &headers, &body);
+        let mut list = spec.urls.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
+        if spec.seed != 0 {
+            Rng::with_seed(spec.seed).shuffle(&mut list);
+        }
+        Ok(Self { list: list.into(), next: Arc::new(AtomicUsize::new(0)) })
     }
 
-    /// The request at a place that counts on past the list's end.
-    pub(super) fn at(&self, place: usize) -> Request<Empty<Bytes>> {
-        self.0[place % self.0.len()].clone()
+    /// The next request of the round: of any number of requests, every address has as many as any
+    /// other, or one more. Workers share the count only where there is more than one address.
+    pub(super) fn next(&self) -> &Prepared {
+        match &*self.list {
+            [only] => only,
+            several => &several[self.next.fetch_add(1, Relaxed) % several.len()],
+        }
+    }
+
+    /// The first request; there is at least one.
+    pub(super) fn first(&self) -> &Prepared {
+        &self.list[0]
+    }
+}
+
+fn method(spec: &RequestSpec) -> Result<Method, RequestError> {
+    let Some(name) = &spec.method else {
+        return Ok(if spec.body.is_some() { Method::POST } else { Method::GET });
+    };
+    // A tunnel is no request that a server answers.
+    match Method::from_bytes(name.as_bytes()) {
+        Ok(method) if method != Method::CONNECT => Ok(method),
+        _ => Err(RequestError::Method(name.clone())),
     }
 }
 
@@ -60,7 +123,7 @@ fn checked(headers: &BTreeMap<String, String>) -> Result<HeaderMap, RequestError
         let key: HeaderName =
             name.parse().map_err(|_invalid| wrong("not a header name".to_owned()))?;
         if REFUSED.contains(&key.as_str()) {
-            return Err(wrong("the requests of a stage have no body and no upgrade".to_owned()));
+            return Err(wrong("it is set by the body, or not supported".to_owned()));
         }
         let value = HeaderValue::from_str(value)
             .map_err(|_invalid| wrong("the value has a control character".to_owned()))?;
@@ -77,8 +140,13 @@ pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<(), RequestEr
     checked(headers).map(drop)
 }
 
-fn request(url: &Url, headers: &HeaderMap) -> Result<Request<Empty<Bytes>>, RequestError> {
-    if url.scheme() != "http" {
+fn prepared(
+    url: &Url,
+    method: &Method,
+    headers: &HeaderMap,
+    body: &Bytes,
+) -> Result<Prepared, RequestError> {
+    if !matches!(url.scheme(), "http" | "https" | "ws" | "wss") {
         return Err(RequestError::Scheme(url.clone()));
     }
     if !url.username().is_empty() || url.password().is_some() {
@@ -92,53 +160,36 @@ fn request(url: &Url, headers: &HeaderMap) -> Result<Request<Empty<Bytes>>, Requ
     // The serialised address has IPv6 in brackets and no default port, as `Host` wants it.
     let host = HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort])
         .map_err(|e| wrong(&e))?;
-    let mut request = Request::new(Empty::new());
-    *request.uri_mut() = target;
+    let mut template = Request::new(Full::new(body.clone()));
+    *template.method_mut() = method.clone();
+    *template.uri_mut() = target;
     // `Host` goes first, as RFC 9110 section 7.2 asks; the user's own takes its place.
-    request.headers_mut().insert(HOST, headers.get(HOST).cloned().unwrap_or(host));
+    template.headers_mut().insert(HOST, headers.get(HOST).cloned().unwrap_or(host));
     for (name, value) in headers.iter().filter(|(name, _)| **name != HOST) {
-        request.headers_mut().append(name, value.clone());
+        template.headers_mut().append(name, value.clone());
     }
-    Ok(request)
+    Ok(Prepared {
+        url: url.clone(),
+        wire: wire(&template, body),
+        template,
+        is_head: *method == Method::HEAD,
+        is_idempotent: method.is_idempotent(),
+    })
+}
+
+/// The bytes of HTTP/1.1.
+fn wire(request: &Request<Full<Bytes>>, body: &Bytes) -> Bytes {
+    let mut wire = format!("{} {} HTTP/1.1\r\n", request.method(), request.uri()).into_bytes();
+    for (name, value) in request.headers() {
+        wire.extend_from_slice(name.as_str().as_bytes());
+        wire.extend_from_slice(b": ");
+        wire.extend_from_slice(value.as_bytes());
+        wire.extend_from_slice(b"\r\n");
+    }
+    wire.extend_from_slice(b"\r\n");
+    wire.extend_from_slice(body);
+    wire.into()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn first(url: &str, headers: &[(&str, &str)]) -> Result<Request<Empty<Bytes>>, RequestError> {
-        let headers = headers.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
-        Requests::new(&[url.parse().unwrap()], &headers).map(|requests| requests.at(0))
-    }
-
-    #[test]
-    fn targets_are_origin_form_and_host_is_as_the_address_says() {
-        let check = |url: &str, target: &str, host: &str| {
-            let request = first(url, &[]).unwrap();
-            assert_eq!(request.uri().to_string(), target, "{url}");
-            assert_eq!(request.headers().get_all(HOST).iter().collect::<Vec<_>>(), [host], "{url}");
-        };
-        check("http://[::1]:9000/a?b#c", "/a?b", "[::1]:9000");
-        check("http://example.org:80", "/", "example.org");
-        check("http://example.org:8080/a%2Fb/\u{e9}", "/a%2Fb/%C3%A9", "example.org:8080");
-        check("http://127.0.0.1/?q=a|b`{c}\"d", "/?q=a|b`{c}%22d", "127.0.0.1");
-    }
-
-    #[test]
-    fn a_host_header_of_the_user_replaces_ours_in_any_case_of_letters() {
-        let request = first("http://127.0.0.1:9/", &[("hOsT", "x.test"), ("a", "1")]).unwrap();
-        assert_eq!(request.headers().get_all(HOST).iter().collect::<Vec<_>>(), ["x.test"]);
-        assert_eq!(request.headers().len(), 2, "no header besides those");
-    }
-
-    #[test]
-    fn what_cannot_be_requested_is_refused_with_a_remedy() {
-        let refusal = |url, headers: &[_]| first(url, headers).unwrap_err().to_string();
-        assert!(refusal("https://a/", &[]).contains("http://"));
-        assert!(refusal("http://me:pw@a/", &[]).contains("Authorization"));
-        assert!(refusal("http://a/", &[("Content-Length", "3")]).contains("no body"));
-        assert!(refusal("http://a/", &[("bad name", "3")]).contains("`bad name`"));
-        assert!(refusal("http://a/", &[("x", "a\nb")]).contains("control"));
-        assert!(matches!(Requests::new(&[], &BTreeMap::new()), Err(RequestError::NoAddress)));
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::outcome::{FailureClass, Outcomes};
 use crate::distribution::Distribution;
 
 /// The client's side of one stage.
@@ -36,80 +37,96 @@ pub struct LoadSample {
     /// From the time a request was sent to its last byte; `null` in the closed loop, where it is
     /// the response time.
     pub service_ns: Option<Distribution>,
-    /// Time to open a connection, whole stage.
+    /// From the time a request was sent to the first byte of its final response.
+    #[serde(default)]
+    pub first_byte_ns: Distribution,
+    /// Time to open a connection, TLS not included, whole stage.
     pub connect_ns: Distribution,
+    /// Time of a TLS handshake, whole stage.
+    #[serde(default)]
+    pub tls_ns: Distribution,
     /// Connections asked for and really open.
     pub connections: Connections,
+    /// The schedule and how well it was kept; `null` in the closed loop.
+    #[serde(default)]
+    pub offered: Option<Offered>,
+    /// What came on streams that stay open (server-sent events, WebSocket listeners); `null` where
+    /// every request has one response.
+    #[serde(default)]
+    pub events: Option<Events>,
     /// What the generator itself used, and whether it was the limit.
-    pub generator: Generator,
+    pub generator: GeneratorUse,
 }
 
-/// How requests ended, by kind.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Outcomes {
-    /// Complete responses with a 2xx status.
-    pub ok: u64,
-    /// Complete responses with another status, by that status.
-    pub other_status: BTreeMap<u16, u64>,
-    /// A connection could not be opened; each attempt is one request that failed.
-    pub connect: u64,
-    /// The connection was reset.
-    pub reset: u64,
-    /// The connection ended before the response was whole.
-    pub early_close: u64,
-    /// No last byte within the time allowed.
-    pub timeout: u64,
-    /// What came was not HTTP.
-    pub protocol: u64,
-    /// The request never left the client, for want of a local port, a descriptor or the like.
-    pub not_sent: u64,
-    /// A keep-alive connection that the server had closed between two requests; the request was
-    /// sent again on a new one. Not a failure and not counted in the others.
-    pub retried: u64,
-    /// Connections opened again after a close.
-    pub reconnects: u64,
-    /// The first message of each kind that failed.
-    pub examples: BTreeMap<String, String>,
-}
-
-impl Outcomes {
-    /// Requests that failed, by kind in words: everything but complete responses.
-    #[must_use]
-    pub const fn failures(&self) -> [(&'static str, u64); 6] {
-        [
-            ("connect", self.connect),
-            ("reset", self.reset),
-            ("early close", self.early_close),
-            ("timeout", self.timeout),
-            ("protocol", self.protocol),
-            ("not sent", self.not_sent),
-        ]
-    }
-
-    /// Requests that failed.
-    #[must_use]
-    pub fn failed(&self) -> u64 {
-        self.failures().iter().map(|(_, n)| n).sum()
-    }
-
-    /// Complete responses whose status is not 2xx.
-    #[must_use]
-    pub fn non_2xx(&self) -> u64 {
-        self.other_status.values().sum()
-    }
-}
-
-/// Every request of a stage: `started = completed + failed + in_flight_at_end`.
+/// Every request of a stage: `started = completed + failed + in_flight_at_end`, and
+/// `completed = ok + http_error`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
     /// Requests begun.
     pub started: u64,
     /// Complete responses, whatever their status.
     pub completed: u64,
+    /// Complete responses that say that the request succeeded.
+    #[serde(default)]
+    pub ok: u64,
+    /// Complete responses that say that it did not.
+    #[serde(default)]
+    pub http_error: u64,
     /// Failed.
     pub failed: u64,
+    /// The failed ones by class.
+    #[serde(default)]
+    pub classes: BTreeMap<FailureClass, u64>,
+    /// Sent a second time after a keep-alive close.
+    #[serde(default)]
+    pub retried: u64,
     /// Neither, when the cool-down ended.
     pub in_flight_at_end: u64,
+    /// Age of the oldest of those, ns; `null` when there is none.
+    #[serde(default)]
+    pub in_flight_age_ns_max: Option<u64>,
+}
+
+/// What an open loop was to send in the window, and how well that was done:
+/// `scheduled = sent + skipped + unsent`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Offered {
+    /// Requests per second of the schedule.
+    pub rps: f64,
+    /// Requests whose intended time lies in the window.
+    pub scheduled: u64,
+    /// Of those, the ones that were sent.
+    pub sent: u64,
+    /// Of those, never sent because no connection was free (`catch_up = "skip"`).
+    pub skipped: u64,
+    /// Of those, still waiting for a connection when the window ended.
+    pub unsent: u64,
+    /// Requests that ended well in the window per second over `rps`, 0..=1 and a little more.
+    pub achieved_ratio: f64,
+    /// How late the generator itself took up a request that was due, whether or not a connection
+    /// was free then, ns. Waiting for a free connection is in `response_ns`, not here.
+    pub lateness_ns: Distribution,
+}
+
+/// What came on streams that stay open, inside the window.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Events {
+    /// Events (or messages).
+    pub count: u64,
+    /// The same per second.
+    pub per_sec: f64,
+    /// Bytes of their data.
+    pub bytes: u64,
+    /// From the time the stream was asked for to its first event, whole stage.
+    pub first_event_ns: Distribution,
+    /// Between two events of one stream. Events that share a read have a gap of 0 by construction.
+    pub gap_ns: Distribution,
+    /// Events that came in the same read as the one before them: their gap says nothing.
+    pub shared_reads: u64,
+    /// Comments (pings), which are no events.
+    pub comments: u64,
+    /// Streams that the server ended and that were opened again.
+    pub reopened: u64,
 }
 
 /// Connections of a stage.
@@ -125,7 +142,7 @@ pub struct Connections {
 
 /// The generator as part of the experiment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Generator {
+pub struct GeneratorUse {
     /// Worker threads.
     pub workers: u32,
     /// CPUs they are pinned to; empty when they are not.

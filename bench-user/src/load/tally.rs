@@ -1,23 +1,31 @@
-//! What one worker has counted, and how the workers' counts become one [`LoadSample`].
+//! What one worker has counted, and how the counts of several workers become one.
 
-use hdrhistogram::Histogram;
-
-use super::outcome::Failure;
+use super::Account;
+use super::events::EventTally;
+use super::interval::Interval;
+use super::outcome::{Failure, Outcomes, Status};
+use super::pacer::Paced;
 use super::timing::Timing;
 use super::usage::Usage;
-use super::{Account, Connections, Generator, IntervalLoad, LoadSample, Outcomes, Window};
 
 /// A request that ended.
 #[derive(Debug)]
 pub(super) struct Ended {
-    pub(super) start_ns: u64,
+    /// When it should have been sent; in the closed loop when it could be.
+    pub(super) intended_ns: u64,
+    /// When its sending began.
+    pub(super) sent_ns: u64,
+    /// When the first byte of its final response came.
+    pub(super) first_byte_ns: Option<u64>,
     pub(super) end_ns: u64,
     pub(super) bytes_in: u64,
     pub(super) bytes_out: u64,
+    /// 1xx responses before the final one.
+    pub(super) informational: u32,
     /// It was sent twice.
     pub(super) is_retried: bool,
     /// Status of its whole response, or why there is none.
-    pub(super) how: Result<u16, Failure>,
+    pub(super) how: Result<Status, Failure>,
     /// It took a time that belongs into the distribution: it is a whole response or a timeout.
     pub(super) is_timed: bool,
 }
@@ -31,7 +39,13 @@ pub(super) struct Tally {
     pub(super) bytes_in: u64,
     pub(super) bytes_out: u64,
     pub(super) response: Timing,
+    /// Recorded in the open loop only: in the closed one it is the response time.
+    pub(super) service: Timing,
+    pub(super) first_byte: Timing,
     pub(super) connect: Timing,
+    pub(super) tls: Timing,
+    pub(super) paced: Option<Paced>,
+    pub(super) events: Option<EventTally>,
     pub(super) intervals: Vec<Interval>,
     /// Open connections at the start of each interval of the window.
     pub(super) live: Vec<u32>,
@@ -39,21 +53,6 @@ pub(super) struct Tally {
     pub(super) lag: Timing,
     /// What the worker's thread used; `None` where the window never began.
     pub(super) usage: Option<Usage>,
-}
-
-/// One piece of the window.
-#[derive(Debug)]
-pub(super) struct Interval {
-    completed: u64,
-    /// Two digits are enough for a line over time, and small: every worker has one an interval.
-    response: Histogram<u32>,
-}
-
-impl Interval {
-    fn new() -> Self {
-        let response = Histogram::new(2).expect("two digits are within the 0..=5 allowed");
-        Self { completed: 0, response }
-    }
 }
 
 impl Tally {
@@ -64,7 +63,12 @@ impl Tally {
             bytes_in: 0,
             bytes_out: 0,
             response: Timing::new(),
+            service: Timing::new(),
+            first_byte: Timing::new(),
             connect: Timing::new(),
+            tls: Timing::new(),
+            paced: None,
+            events: None,
             intervals: Vec::new(),
             live: Vec::new(),
             lag: Timing::new(),
@@ -72,20 +76,41 @@ impl Tally {
         }
     }
 
-    /// Counts a request that ended inside the window, in its interval from 0.
-    pub(super) fn count(&mut self, ended: Ended, interval: usize) {
-        while self.intervals.len() <= interval {
-            self.intervals.push(Interval::new());
+    /// Counts a request that ended in the account of the whole stage.
+    pub(super) fn settle(&mut self, ended: &Ended) {
+        let account = &mut self.account;
+        account.in_flight_at_end -= 1;
+        account.retried += u64::from(ended.is_retried);
+        match &ended.how {
+            Ok(status) => {
+                account.completed += 1;
+                *(if status.is_ok() { &mut account.ok } else { &mut account.http_error }) += 1;
+            }
+            Err(failure) => {
+                account.failed += 1;
+                *account.classes.entry(failure.class).or_default() += 1;
+            }
         }
-        let piece = &mut self.intervals[interval];
+    }
+
+    /// Counts a request that ended inside the window, in its interval from 0.
+    pub(super) fn count(&mut self, ended: Ended, interval: usize, is_open_loop: bool) {
+        let piece = Interval::at(&mut self.intervals, interval);
         if ended.is_timed {
-            let took_ns = ended.end_ns.saturating_sub(ended.start_ns);
+            let took_ns = ended.end_ns.saturating_sub(ended.intended_ns);
             self.response.record(took_ns);
-            piece.response.record(took_ns).expect("a histogram that resizes takes every u64");
+            piece.record(took_ns);
+            if is_open_loop {
+                self.service.record(ended.end_ns.saturating_sub(ended.sent_ns));
+            }
+        }
+        if let Some(first_ns) = ended.first_byte_ns {
+            self.first_byte.record(first_ns.saturating_sub(ended.sent_ns));
         }
         self.bytes_in += ended.bytes_in;
         self.bytes_out += ended.bytes_out;
         self.outcomes.retried += u64::from(ended.is_retried);
+        self.outcomes.informational += u64::from(ended.informational);
         match ended.how {
             Ok(status) => {
                 piece.completed += 1;
@@ -97,161 +122,116 @@ impl Tally {
 
     /// Adds another worker's counts. `usage` becomes that of the busier one.
     pub(super) fn merge(&mut self, other: Self) {
-        self.account.started += other.account.started;
-        self.account.completed += other.account.completed;
-        self.account.failed += other.account.failed;
-        self.account.in_flight_at_end += other.account.in_flight_at_end;
+        self.account.merge(other.account);
         self.outcomes.merge(other.outcomes);
         self.bytes_in += other.bytes_in;
         self.bytes_out += other.bytes_out;
         self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.first_byte.merge(&other.first_byte);
         self.connect.merge(&other.connect);
+        self.tls.merge(&other.tls);
         self.lag.merge(&other.lag);
         self.usage = Usage::busier(self.usage, other.usage);
-        while self.intervals.len() < other.intervals.len() {
-            self.intervals.push(Interval::new());
+        match (&mut self.paced, other.paced) {
+            (Some(mine), Some(theirs)) => mine.merge(&theirs),
+            (mine, theirs) => *mine = mine.take().or(theirs),
         }
-        for (mine, theirs) in self.intervals.iter_mut().zip(&other.intervals) {
-            mine.completed += theirs.completed;
-            mine.response.add(&theirs.response).expect("a histogram that resizes takes the other");
+        match (&mut self.events, other.events) {
+            (Some(mine), Some(theirs)) => mine.merge(&theirs),
+            (mine, theirs) => *mine = mine.take().or(theirs),
         }
+        Interval::merge(&mut self.intervals, &other.intervals);
         // Worker by worker at the same instants; the shortest list ends where one was stopped.
         self.live.truncate(other.live.len());
         self.live.iter_mut().zip(&other.live).for_each(|(mine, theirs)| *mine += theirs);
     }
+}
 
-    /// The sample of a stage, from the merged counts of all workers.
-    pub(super) fn into_sample(
-        self,
-        window: Window,
-        asked: u32,
-        workers: u32,
-        cpus: Vec<usize>,
-    ) -> LoadSample {
-        let window_ns = window.end_ns.saturating_sub(window.start_ns);
-        #[expect(clippy::cast_precision_loss, reason = "counts and ns of a stage are below 2^53")]
-        let achieved_rps = match window_ns {
-            0 => 0.0,
-            ns => self.outcomes.ok as f64 * 1e9 / ns as f64,
-        };
-        LoadSample {
-            window_start_ns: window.start_ns,
-            window_ns,
-            requests: self.outcomes.ok + self.outcomes.non_2xx(),
-            achieved_rps,
-            outcomes: self.outcomes,
-            account: self.account,
-            bytes_in: self.bytes_in,
-            bytes_out: self.bytes_out,
-            response_ns: self.response.distribution(),
-            service_ns: None,
-            connect_ns: self.connect.distribution(),
-            connections: connections(asked, self.live),
-            generator: Generator {
-                workers,
-                cpus,
-                cpu_ratio: self.usage.map_or(0.0, |usage| usage.cpu_ratio),
-                runq_ratio: self.usage.and_then(|usage| usage.runq_ratio),
-                lag_ns_p99: self.lag.distribution().p99,
-                limited: self.usage.is_some_and(|usage| usage.is_limiting()),
-            },
+impl Account {
+    fn merge(&mut self, other: Self) {
+        self.started += other.started;
+        self.completed += other.completed;
+        self.ok += other.ok;
+        self.http_error += other.http_error;
+        self.failed += other.failed;
+        for (class, count) in other.classes {
+            *self.classes.entry(class).or_default() += count;
         }
+        self.retried += other.retried;
+        self.in_flight_at_end += other.in_flight_at_end;
+        self.in_flight_age_ns_max = self.in_flight_age_ns_max.max(other.in_flight_age_ns_max);
     }
-}
-
-fn connections(asked: u32, mut live: Vec<u32>) -> Connections {
-    live.sort_unstable();
-    let at = |place: usize| live.get(place).copied().unwrap_or(0);
-    Connections { asked, live_median: at(live.len() / 2), live_min: at(0) }
-}
-
-/// The intervals of the window, those in which nothing ended too.
-pub(super) fn intervals(
-    pieces: &[Interval],
-    window: Window,
-    interval_ns: u64,
-) -> Vec<IntervalLoad> {
-    let mut done = Vec::new();
-    let mut start_ns = window.start_ns;
-    while start_ns < window.end_ns {
-        let end_ns = start_ns.saturating_add(interval_ns).min(window.end_ns);
-        let piece = pieces.get(done.len());
-        let response = piece.map(|piece| &piece.response).filter(|h| h.len() >= 100);
-        done.push(IntervalLoad {
-            start_ns,
-            end_ns,
-            completed: piece.map_or(0, |piece| piece.completed),
-            response_ns_p99: response.map(|h| h.value_at_quantile(0.99)),
-        });
-        start_ns = end_ns;
-    }
-    done
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::FailureKind;
+    use super::super::outcome::FailureClass;
     use super::*;
 
-    fn ended(took_ns: u64, how: Result<u16, Failure>) -> Ended {
+    fn ended(took_ns: u64, how: Result<u16, FailureClass>) -> Ended {
         Ended {
-            start_ns: 1_000,
+            intended_ns: 1_000,
+            sent_ns: 1_000,
+            first_byte_ns: how.is_ok().then_some(1_000 + took_ns / 2),
             end_ns: 1_000 + took_ns,
             bytes_in: 10,
             bytes_out: 40,
+            informational: 0,
             is_retried: false,
             is_timed: how.is_ok(),
-            how,
+            how: how.map(Status::http).map_err(|class| Failure::new(class, "test")),
         }
     }
 
-    const WINDOW: Window = Window { start_ns: 0, end_ns: 2_000_000_000 };
+    fn add(tally: &mut Tally, ended: Ended, interval: usize) {
+        tally.account.started += 1;
+        tally.account.in_flight_at_end += 1;
+        tally.settle(&ended);
+        tally.count(ended, interval, false);
+    }
 
     #[test]
-    fn two_workers_merged_report_what_one_would_have() {
+    fn two_workers_merged_count_what_one_would_have() {
         let (mut one, mut left, mut right) = (Tally::new(), Tally::new(), Tally::new());
         for i in 0..400u64 {
-            let status = if i % 10 == 0 { 404 } else { 200 };
+            let how = match i % 10 {
+                0 => Ok(404),
+                1 => Err(FailureClass::ShortBody),
+                _ => Ok(200),
+            };
             let interval = usize::from(i >= 200);
-            one.count(ended(i * 1000, Ok(status)), interval);
-            let worker = if i % 2 == 0 { &mut left } else { &mut right };
-            worker.count(ended(i * 1000, Ok(status)), interval);
+            add(&mut one, ended(i * 1000, how), interval);
+            add(if i % 3 == 0 { &mut left } else { &mut right }, ended(i * 1000, how), interval);
         }
         left.merge(right);
-        let split = |tally: &Tally| intervals(&tally.intervals, WINDOW, 1_000_000_000);
-        assert_eq!(split(&left), split(&one));
-        assert!(split(&one).iter().all(|i| i.completed == 200 && i.response_ns_p99.is_some()));
-        let sample = one.into_sample(WINDOW, 2, 1, Vec::new());
-        assert_eq!(left.into_sample(WINDOW, 2, 1, Vec::new()), sample);
-        assert_eq!((sample.requests, sample.outcomes.ok, sample.achieved_rps), (400, 360, 180.0));
+        assert_eq!(left.account, one.account);
+        assert_eq!(left.outcomes, one.outcomes);
+        assert_eq!(left.response.distribution(), one.response.distribution());
+        assert_eq!(left.first_byte.distribution(), one.first_byte.distribution());
+        assert_eq!((left.bytes_in, left.bytes_out), (4_000, 16_000));
+        assert_eq!((one.account.ok, one.account.http_error, one.account.failed), (320, 40, 40));
+        let completed = |t: &Tally| t.intervals.iter().map(|i| i.completed).collect::<Vec<_>>();
+        assert_eq!(completed(&left), completed(&one));
     }
 
     #[test]
-    fn failures_alone_give_no_rate_and_no_percentile() {
+    fn the_open_loop_keeps_response_and_service_time_apart() {
+        let mut tally = Tally::new();
+        tally.account.in_flight_at_end = 1;
+        let late = Ended { intended_ns: 1_000, sent_ns: 5_000, ..ended(9_000, Ok(200)) };
+        tally.count(late, 0, true);
+        assert_eq!(tally.response.distribution().max, Some(9_000));
+        assert_eq!(tally.service.distribution().max, Some(5_000));
+    }
+
+    #[test]
+    fn failures_alone_give_no_percentile() {
         let mut tally = Tally::new();
         for _ in 0..5_000 {
-            tally.count(ended(5, Err(Failure::new(FailureKind::Reset, "reset"))), 0);
+            add(&mut tally, ended(5, Err(FailureClass::ResetBeforeBytes)), 0);
         }
-        let sample = tally.into_sample(WINDOW, 1, 1, Vec::new());
-        assert_eq!((sample.requests, sample.achieved_rps, sample.response_ns.count), (0, 0.0, 0));
-        assert_eq!(sample.outcomes.reset, 5_000);
-    }
-
-    #[test]
-    fn a_window_that_never_began_is_empty_and_not_nan() {
-        let window = Window { start_ns: 50, end_ns: 40 };
-        let sample = Tally::new().into_sample(window, 1, 1, Vec::new());
-        assert_eq!((sample.window_ns, sample.achieved_rps), (0, 0.0));
-        assert!(intervals(&[], window, 10).is_empty());
-    }
-
-    #[test]
-    fn the_last_interval_ends_with_the_window_and_empty_ones_are_there() {
-        let ends: Vec<_> = intervals(&[], Window { start_ns: 100, end_ns: 350 }, 100)
-            .iter()
-            .map(|i| (i.start_ns, i.end_ns, i.completed, i.response_ns_p99))
-            .collect();
-        assert_eq!(ends, [(100, 200, 0, None), (200, 300, 0, None), (300, 350, 0, None)]);
+        assert_eq!((tally.response.distribution().count, tally.outcomes.reset), (0, 5_000));
     }
 
     #[test]
@@ -260,7 +240,5 @@ mod tests {
         let mut all = with_live(&[5, 4, 5]);
         all.merge(with_live(&[5, 1, 5, 5]));
         assert_eq!(all.live, [10, 5, 10]);
-        let expect = Connections { asked: 10, live_median: 10, live_min: 5 };
-        assert_eq!(connections(10, all.live), expect);
     }
 }

@@ -8,7 +8,6 @@ use procfs::FromRead as _;
 use procfs::process::Schedstat;
 
 use super::Window;
-use super::deadline::Timeline;
 use super::recorder::Recorder;
 use crate::clock;
 
@@ -72,36 +71,69 @@ impl Edge {
     }
 }
 
-/// Records how late the loop wakes from a timer, every 10 ms of the window.
+/// What a worker does in a stage by the clock: notes its own use at the window's edges, the open
+/// connections at the start of each interval, and how late its loop wakes every 10 ms.
 ///
-/// tokio's timers have a granularity of 1 ms and round up, so an idle loop shows a lag of up to
-/// about 1 ms. A stall of the loop counts once for every tick that it delayed.
-pub(super) async fn watch_lag(recorder: &Recorder, timeline: Timeline, window: Window) {
-    let mut due_ns = window.start_ns.max(clock::now_ns());
-    while due_ns < window.end_ns {
-        timeline.sleep_until(due_ns).await;
-        recorder.late(clock::now_ns().saturating_sub(due_ns));
-        due_ns += TICK_NS;
-    }
-}
-
-/// Notes the open connections at the start of each interval.
-pub(super) async fn watch_live(
-    recorder: &Recorder,
-    timeline: Timeline,
+/// A stall of the loop counts once for every tick that it delayed.
+#[derive(Debug)]
+pub(super) struct Watch {
     window: Window,
     interval_ns: u64,
-) {
-    let mut due_ns = window.start_ns;
-    while due_ns < window.end_ns {
-        timeline.sleep_until(due_ns).await;
-        recorder.sample_live();
-        due_ns = due_ns.saturating_add(interval_ns);
+    /// When the next of each is due.
+    tick_ns: u64,
+    sample_ns: u64,
+    has_entered: bool,
+}
+
+impl Watch {
+    pub(super) fn new(window: Window, interval_ns: u64, now_ns: u64) -> Self {
+        Self {
+            window,
+            interval_ns,
+            tick_ns: window.start_ns.max(now_ns),
+            sample_ns: window.start_ns,
+            has_entered: false,
+        }
+    }
+
+    /// When there is something to do next; never, after the end of the window.
+    pub(super) fn next_ns(&self) -> u64 {
+        if self.tick_ns > self.window.end_ns { u64::MAX } else { self.tick_ns.min(self.sample_ns) }
+    }
+
+    /// Does what is due.
+    pub(super) fn pass(&mut self, now_ns: u64, recorder: &Recorder) {
+        if now_ns < self.window.start_ns {
+            return;
+        }
+        if !self.has_entered {
+            self.has_entered = true;
+            recorder.enter_window();
+        }
+        while self.sample_ns <= now_ns.min(self.window.end_ns - 1) {
+            recorder.sample_live();
+            self.sample_ns = self.sample_ns.saturating_add(self.interval_ns);
+        }
+        while self.tick_ns <= now_ns && self.tick_ns < self.window.end_ns {
+            recorder.late(now_ns - self.tick_ns);
+            recorder.show_live();
+            self.tick_ns += TICK_NS;
+        }
+        if now_ns >= self.window.end_ns {
+            recorder.leave_window();
+            self.tick_ns = u64::MAX;
+        } else {
+            self.tick_ns = self.tick_ns.min(self.window.end_ns);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::control::Control;
+    use super::super::recorder::Live;
     use super::*;
 
     #[test]
@@ -111,6 +143,25 @@ mod tests {
         assert!(usage(0.55, Some(0.41)).is_limiting());
         assert!(!usage(0.55, Some(0.39)).is_limiting());
         assert!(!usage(0.90, None).is_limiting());
+    }
+
+    #[test]
+    fn every_tick_and_interval_of_the_window_is_noted_once_however_late_the_loop_is() {
+        // Window 100 to 125 ms: ticks at 100, 110, 120; intervals of 7 ms at 100, 107, 114, 121.
+        let ms = 1_000_000;
+        let window = Window { start_ns: 100 * ms, end_ns: 125 * ms };
+        let control = Arc::new(Control::new(window, 1));
+        let recorder = Recorder::new(control, 0, 7 * ms, false, Live::default());
+        let mut watch = Watch::new(window, 7 * ms, 0);
+        assert_eq!(watch.next_ns(), 100 * ms);
+        for now_ms in [50, 100, 118, 119, 126, 130] {
+            watch.pass(now_ms * ms, &recorder);
+        }
+        assert_eq!(watch.next_ns(), u64::MAX);
+        let tally = recorder.into_tally();
+        let lag = tally.lag.distribution();
+        assert_eq!((tally.live.len(), lag.count, lag.max), (4, 3, Some(8 * ms)));
+        assert!(tally.usage.is_some());
     }
 
     #[test]

@@ -1,115 +1,132 @@
-//! One worker: a thread with its own runtime and its share of the connections.
+//! One worker: a thread that makes its share of a stage's load, stage after stage, through the
+//! engine of its client.
 
-use std::net::SocketAddr;
-use std::panic::resume_unwind;
+use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::mpsc::{Sender, SyncSender};
 
-use tokio::runtime::Runtime;
-use tokio::task::{JoinSet, LocalSet};
+use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::connection::{Setting, keep_busy};
 use super::control::Control;
-use super::deadline::Timeline;
-use super::recorder::Recorder;
+use super::dial::Dialer;
+use super::pacer::Pacer;
+use super::recorder::{Live, Recorder};
 use super::requests::Requests;
+use super::schedule::Schedule;
 use super::tally::Tally;
-use super::usage::{watch_lag, watch_live};
-use crate::clock;
+use super::tasks::Tasks;
+use super::{LoadSetup, StageLoad};
 
 /// Between the first connects of two connections, ns: 1,600 connections open over 160 ms, so
 /// that the stage's own start does not overflow the target's accept queue.
-const RAMP_STEP_NS: u64 = 100_000;
+pub(super) const RAMP_STEP_NS: u64 = 100_000;
 
-/// What a worker is told before its thread starts.
+/// What a worker is made of.
 #[derive(Debug)]
 pub(super) struct Worker {
     /// Its number, from 0.
     pub(super) index: usize,
-    /// How many workers there are.
-    pub(super) workers: usize,
-    /// Connections of the whole stage; this worker has every `workers`-th of them.
-    pub(super) connections: usize,
-    pub(super) address: SocketAddr,
+    pub(super) setup: Arc<LoadSetup>,
     pub(super) requests: Requests,
-    pub(super) timeout: Duration,
-    pub(super) cooldown: Duration,
+    pub(super) dialer: Dialer,
+}
+
+/// One stage, as every worker is told of it.
+#[derive(Debug)]
+pub(super) struct Order {
+    pub(super) stage: StageLoad,
+    /// When the stage, and the schedule of an open loop, begins.
+    pub(super) start_ns: u64,
+    /// How many workers take part: the first ones.
+    pub(super) active: usize,
     pub(super) interval_ns: u64,
     pub(super) control: Arc<Control>,
+    pub(super) tallies: Sender<Tally>,
+}
+
+/// One worker's part of a stage.
+#[derive(Debug)]
+pub(super) struct Share {
+    /// Its connections, by their number in the whole stage.
+    pub(super) places: Vec<usize>,
+    pub(super) start_ns: u64,
+    /// What is in flight then is given up.
+    pub(super) cutoff_ns: u64,
+    /// The open loop; `None`: closed.
+    pub(super) pacer: Option<Pacer>,
+}
+
+/// Makes the load of one worker and keeps its connections from stage to stage.
+pub(super) trait Engine {
+    /// Closes all but the first so many of this worker's connections.
+    fn keep(&mut self, connections: usize);
+
+    /// Makes one stage of load; returns when it is over. Connections with nothing in flight stay
+    /// open; what is in flight is given up (`Recorder::give_up`) and its connection closed.
+    ///
+    /// The engine drives a `Watch` in it, so that the edges of the window are noted, hands the
+    /// pacer's counts to the recorder, and drops every copy of the recorder's `Rc`.
+    fn stage(&mut self, share: Share, recorder: &Rc<Recorder>);
+
+    /// Waits for the next order; `None` when there will be none.
+    fn next_order(&mut self, orders: &mut UnboundedReceiver<Order>) -> Option<Order>;
 }
 
 impl Worker {
-    /// Makes load until the stage is over.
-    pub(super) fn run(self, runtime: &Runtime) -> Tally {
-        let recorder =
-            Rc::new(Recorder::new(Arc::clone(&self.control), self.index, self.interval_ns));
-        LocalSet::new().block_on(runtime, self.stage(Rc::clone(&recorder)));
-        Rc::into_inner(recorder).expect("every task that held it was dropped").into_tally()
-    }
-
-    async fn stage(self, recorder: Rc<Recorder>) {
-        let timeline = Timeline::new();
-        let window = recorder.window();
-        let cooldown_ns = u64::try_from(self.cooldown.as_nanos()).unwrap_or(u64::MAX);
-        let control = Arc::clone(&self.control);
-        let mut tasks = JoinSet::new();
-        self.watch(&mut tasks, &recorder, timeline);
-        self.connect(&mut tasks, &recorder, timeline);
-        tokio::select! {
-            () = all_done(&mut tasks) => {}
-            () = timeline.sleep_until(window.end_ns.saturating_add(cooldown_ns)) => {}
-            () = control.stopped() => {}
-        }
-        recorder.leave_window();
-        tasks.shutdown().await;
-    }
-
-    /// Starts the tasks that look at the worker itself.
-    fn watch(&self, tasks: &mut JoinSet<()>, recorder: &Rc<Recorder>, timeline: Timeline) {
-        let window = recorder.window();
-        let interval_ns = self.interval_ns;
-        let own = Rc::clone(recorder);
-        tasks.spawn_local(async move {
-            timeline.sleep_until(window.start_ns).await;
-            own.enter_window();
-            timeline.sleep_until(window.end_ns).await;
-            own.leave_window();
-        });
-        let own = Rc::clone(recorder);
-        tasks.spawn_local(async move { watch_lag(&own, timeline, window).await });
-        let own = Rc::clone(recorder);
-        tasks.spawn_local(async move { watch_live(&own, timeline, window, interval_ns).await });
-    }
-
-    /// Starts this worker's connections, one after the other.
-    fn connect(self, tasks: &mut JoinSet<()>, recorder: &Rc<Recorder>, timeline: Timeline) {
-        let setting = Setting {
-            address: self.address,
-            requests: Rc::new(self.requests),
-            recorder: Rc::clone(recorder),
-            timeline,
-            timeout: self.timeout,
+    /// Does what it is ordered to until nobody orders any more. Tells `ready` first whether it
+    /// can.
+    pub(super) fn run(
+        self,
+        mut orders: UnboundedReceiver<Order>,
+        ready: &SyncSender<io::Result<()>>,
+    ) {
+        let live = Live::default();
+        let engine = Tasks::new(&self, live.clone());
+        let (mut engine, result) = match engine {
+            Ok(engine) => (Some(engine), Ok(())),
+            Err(error) => (None, Err(error)),
         };
-        let began_ns = clock::now_ns();
-        for place in (self.index..self.connections).step_by(self.workers) {
-            let setting = setting.clone();
-            let due_ns = began_ns + place as u64 * RAMP_STEP_NS;
-            tasks.spawn_local(async move {
-                timeline.sleep_until(due_ns).await;
-                keep_busy(setting, place).await;
-            });
+        // The receiver waits for exactly this message.
+        drop(ready.send(result));
+        let Some(engine) = &mut engine else { return };
+        while let Some(order) = engine.next_order(&mut orders) {
+            self.obey(engine, &order, &live);
         }
     }
-}
 
-/// Waits for every task; a panic in one of them is our own fault and goes on here.
-async fn all_done(tasks: &mut JoinSet<()>) {
-    while let Some(done) = tasks.join_next().await {
-        if let Err(error) = done
-            && let Ok(panic) = error.try_into_panic()
-        {
-            resume_unwind(panic);
+    fn obey(&self, engine: &mut dyn Engine, order: &Order, live: &Live) {
+        let share = self.share(order);
+        engine.keep(share.places.len());
+        if self.index >= order.active {
+            return;
+        }
+        let recorder = Rc::new(Recorder::new(
+            Arc::clone(&order.control),
+            self.index,
+            order.interval_ns,
+            order.stage.open_loop.is_some(),
+            live.clone(),
+        ));
+        engine.stage(share, &recorder);
+        let recorder = Rc::into_inner(recorder).expect("the engine has let go of the stage");
+        // Nobody waits for it any more where the stage was dropped.
+        drop(order.tallies.send(recorder.into_tally()));
+    }
+
+    fn share(&self, order: &Order) -> Share {
+        let stage = &order.stage;
+        let cooldown_ns = u64::try_from(stage.cooldown.as_nanos()).unwrap_or(u64::MAX);
+        let pacer = stage.open_loop.map(|open| {
+            let rate = (open.rps, open.arrivals, open.seed);
+            let schedule = Schedule::new(rate, order.start_ns, self.index, order.active);
+            Pacer::new(schedule, open.catch_up, open.rps, order.active, stage.window)
+        });
+        Share {
+            places: (self.index..stage.connections as usize).step_by(order.active).collect(),
+            start_ns: order.start_ns,
+            cutoff_ns: stage.window.end_ns.saturating_add(cooldown_ns),
+            pacer,
         }
     }
 }

@@ -159,8 +159,8 @@ mod tests {
         );
         check(
             "[ladder]\nstep = 3\n",
-            "unknown key \"step\" in the plan, line 2: known here: connections, duration, warmup, \
-             pause",
+            "unknown key \"step\" in the plan, line 2: known here: connections, rates, duration, \
+             warmup, pause",
         );
     }
 

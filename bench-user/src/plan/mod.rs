@@ -10,10 +10,10 @@ pub mod default;
 mod error;
 pub mod file;
 pub mod flags;
+mod load;
 mod target;
 pub mod validate;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use claim::{ClaimSpec, NamedStages, StageSelector};
 pub use error::PlanError;
+pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, TlsSpec, WebsocketMode};
 pub use target::{Builtin, TargetSpec, UrlSource};
 
 use crate::units::Span;
@@ -82,6 +83,10 @@ pub struct Ladder {
     /// Connections of each stage, each kept busy back to back (closed loop).
     #[serde(default = "default_connections")]
     pub connections: Vec<u32>,
+    /// Requests per second of each stage, sent by a schedule whether or not earlier ones were
+    /// answered (open loop) over the one number of `connections`; empty: closed loop.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rates: Vec<f64>,
     /// Length of the measured window of a stage.
     #[serde(default = "default_duration")]
     pub duration: Span,
@@ -91,6 +96,29 @@ pub struct Ladder {
     /// Rest between two stages.
     #[serde(default = "default_pause")]
     pub pause: Span,
+}
+
+/// What one stage holds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// Connections kept open.
+    pub connections: u32,
+    /// Requests per second of an open loop; `None`: closed loop.
+    pub offered_rps: Option<f64>,
+}
+
+impl Ladder {
+    /// The levels in order: of rates where there are any, else of connections.
+    #[must_use]
+    pub fn levels(&self) -> Vec<Level> {
+        let closed = |&connections: &u32| Level { connections, offered_rps: None };
+        if self.rates.is_empty() {
+            return self.connections.iter().map(closed).collect();
+        }
+        let connections = self.connections.first().copied().unwrap_or(1);
+        let open = |&rps: &f64| Level { connections, offered_rps: Some(rps) };
+        self.rates.iter().map(open).collect()
+    }
 }
 
 /// When a ladder ends early. The stage that trips a rule is kept and marked.
@@ -127,25 +155,6 @@ pub enum SpanLimit {
     AtLeast(Span),
     /// `false`: the rule is off (`true` is refused by validation).
     Switch(bool),
-}
-
-/// How requests are made.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LoadSpec {
-    /// Worker threads, one runtime each; default: half of the CPUs, at least one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub workers: Option<u32>,
-    /// CPUs the workers are pinned to, as `"0-3,6"`; default: the last half of the CPUs where
-    /// there are at least four, else not pinned.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cpus: Option<String>,
-    /// A request without its last byte after this long is a timeout.
-    #[serde(default = "default_timeout")]
-    pub timeout: Span,
-    /// Extra request headers.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
 }
 
 /// Whether and how the kernel side is watched.
@@ -194,9 +203,6 @@ const fn limit_zero() -> Limit {
 const fn default_p99() -> SpanLimit {
     SpanLimit::AtLeast(Span::from_secs(1))
 }
-const fn default_timeout() -> Span {
-    Span::from_secs(10)
-}
 const fn default_interval() -> Span {
     Span(std::time::Duration::from_millis(500))
 }
@@ -223,6 +229,7 @@ impl Default for Ladder {
     fn default() -> Self {
         Self {
             connections: default_connections(),
+            rates: Vec::new(),
             duration: default_duration(),
             warmup: default_warmup(),
             pause: default_pause(),
@@ -233,12 +240,6 @@ impl Default for Ladder {
 impl Default for StopRules {
     fn default() -> Self {
         Self { errors: limit_zero(), non_2xx: limit_zero(), p99: default_p99() }
-    }
-}
-
-impl Default for LoadSpec {
-    fn default() -> Self {
-        Self { workers: None, cpus: None, timeout: default_timeout(), headers: BTreeMap::new() }
     }
 }
 

@@ -101,7 +101,7 @@ fn failures(row: &Row<'_>) -> Option<String> {
     let mut example = None;
     for outcomes in row.stages.iter().map(|stage| &stage.load.outcomes) {
         for (kind, n) in outcomes.failures() {
-            *kinds.entry(kind.into()).or_default() += n;
+            *kinds.entry(kind).or_default() += n;
         }
         for (status, n) in &outcomes.other_status {
             *kinds.entry(format!("status {status}")).or_default() += n;

@@ -8,8 +8,10 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use bench_user::clock;
 use bench_user::ladder::Interrupt;
-use bench_user::load::{RunningLoad, StageLoad, Window};
-use bench_user::plan::Builtin;
+use bench_user::load::{
+    DialSpec, Generator, LoadSample, LoadSetup, RequestSpec, StageLoad, Window,
+};
+use bench_user::plan::{Builtin, LoadSpec};
 use bench_user::record::{self, Bottleneck, RunRecord};
 use bench_user::target::builtin::syscalls_per_request;
 use libtest_mimic::Trial;
@@ -47,19 +49,38 @@ fn in_seconds(s: u64) -> u64 {
     clock::now_ns() + s * 1_000_000_000
 }
 
-fn load(url: &Url, connections: u32) -> StageLoad {
-    let start_ns = clock::now_ns() + 50_000_000;
-    StageLoad {
-        urls: Arc::from([url.clone()]),
-        connections,
+/// One stage of a third of a second over one worker.
+fn load(url: &Url, connections: u32) -> Result<LoadSample> {
+    let spec = LoadSpec::default();
+    let setup = LoadSetup {
+        protocol: spec.protocol,
+        client: spec.client_for(false),
+        pipeline: spec.pipeline,
+        streams: spec.streams,
+        websocket: spec.websocket,
+        requests: RequestSpec {
+            urls: Arc::from([url.clone()]),
+            method: None,
+            headers: std::collections::BTreeMap::new(),
+            body: None,
+            basic_auth: None,
+            seed: 0,
+        },
+        dial: DialSpec::default(),
         workers: 1,
         cpus: Vec::new(),
         timeout: Duration::from_secs(10),
-        headers: std::collections::BTreeMap::new(),
-        window: Window { start_ns, end_ns: start_ns + 300_000_000 },
         interval_ns: 100_000_000,
+    };
+    let mut generator = Generator::start(setup)?;
+    let start_ns = clock::now_ns() + 50_000_000;
+    let stage = StageLoad {
+        connections,
+        open_loop: None,
+        window: Window { start_ns, end_ns: start_ns + 300_000_000 },
         cooldown: Duration::from_secs(5),
-    }
+    };
+    Ok(generator.begin(stage)?.finish().0)
 }
 
 /// Read at rest before the first connection and after the last close, so there is no edge: for
@@ -70,7 +91,7 @@ fn known_syscalls() -> Result<()> {
         let server = Server::start(name, &place)?;
         let mut set = observe(&place)?;
         set.begin();
-        let (sample, _) = RunningLoad::start(load(&server.url, 7))?.finish();
+        let sample = load(&server.url, 7)?;
         let threads = || -> Result<usize> {
             Ok(std::fs::read_dir(format!("/proc/{}/task", server.child.id()))?.count())
         };

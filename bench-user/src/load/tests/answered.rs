@@ -26,9 +26,9 @@ fn the_request_is_origin_form_with_one_host_and_nothing_unasked() {
     });
     let host = server.url("/").authority().to_owned();
     let expect = format!("GET /a?b HTTP/1.1\r\nhost: {host}\r\nx-a: 1\r\n\r\n");
-    let mut stage = stage(&[server.url("/a?b#c")]);
-    stage.headers.insert("x-a".into(), "1".into());
-    let (sample, _) = run(stage);
+    let mut trial = trial(&[server.url("/a?b#c")]);
+    trial.setup.requests.headers.insert("x-a".into(), "1".into());
+    let (sample, _) = run(trial);
     assert_all_answered(&sample, &server.finish());
     // The server sends each head back as the body, so both byte counts are known.
     assert_eq!(sample.bytes_out, expect.len() as u64 * sample.requests);
@@ -56,9 +56,9 @@ fn connection_close_asked_by_the_client_ends_on_time_too() {
         peer.answer(OK);
         Next::Close
     });
-    let mut stage = stage(&[server.url("/")]);
-    stage.headers.insert("Connection".into(), "close".into());
-    let (sample, _) = run(stage);
+    let mut trial = trial(&[server.url("/")]);
+    trial.setup.requests.headers.insert("Connection".into(), "close".into());
+    let (sample, _) = run(trial);
     assert_all_answered(&sample, &server.finish());
 }
 

@@ -10,7 +10,7 @@ fn a_reset_instead_of_an_answer_is_a_failure_and_no_rate() {
     let (sample, counts) = against(|_, _| Next::Reset);
     assert_all_failed(&sample, &counts);
     assert_eq!(sample.outcomes.reset, sample.outcomes.failed(), "{:?}", sample.outcomes);
-    assert!(sample.outcomes.examples.contains_key("reset"));
+    assert!(sample.outcomes.examples.contains_key("reset_before_bytes"));
     assert!(sample.account.failed <= ATTEMPTS_AT_MOST * u64::from(CONNECTIONS), "no spin");
 }
 
@@ -82,7 +82,7 @@ fn a_request_is_not_sent_a_third_time() {
             }
             Next::Close
         },
-        |stage| StageLoad { connections: 1, ..stage },
+        |trial| trial.stage.connections = 1,
     );
     assert_eq!((sample.account.completed, sample.outcomes.retried), (1, 1));
     assert!(sample.account.failed > 0);
@@ -92,10 +92,8 @@ fn a_request_is_not_sent_a_third_time() {
 
 #[test]
 fn requests_that_are_never_answered_time_out_and_are_in_the_distribution() {
-    let (sample, counts) = against_with(
-        |_, _| Next::Hold,
-        |stage| StageLoad { timeout: Duration::from_millis(60), ..stage },
-    );
+    let (sample, counts) =
+        against_with(|_, _| Next::Hold, |trial| trial.setup.timeout = Duration::from_millis(60));
     assert_eq!(sample.account.failed, counts.all_received());
     assert!(sample.outcomes.timeout > 0);
     assert_eq!(sample.outcomes.timeout, sample.outcomes.failed(), "{:?}", sample.outcomes);
@@ -110,7 +108,7 @@ fn a_body_that_never_ends_times_out() {
             peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
             Next::Hold
         },
-        |stage| StageLoad { timeout: Duration::from_millis(60), ..stage },
+        |trial| trial.setup.timeout = Duration::from_millis(60),
     );
     assert_eq!(sample.account.failed, counts.all_received());
     assert_eq!(sample.outcomes.timeout, sample.outcomes.failed(), "{:?}", sample.outcomes);
@@ -120,12 +118,12 @@ fn a_body_that_never_ends_times_out() {
 fn a_refused_port_fails_by_connect_and_does_not_spin() {
     let refusing = refusing_address();
     let url = format!("http://{}/", refusing.address).parse().unwrap();
-    let (sample, _) = run(stage(&[url]));
+    let (sample, _) = run(trial(&[url]));
     assert!(sample.account.failed >= u64::from(CONNECTIONS));
     assert!(sample.account.failed <= ATTEMPTS_AT_MOST * u64::from(CONNECTIONS));
     assert_eq!(sample.account.started, sample.account.failed);
     assert_eq!(sample.outcomes.connect, sample.outcomes.failed(), "{:?}", sample.outcomes);
-    assert!(sample.outcomes.examples["connect"].contains("refused"));
+    assert!(sample.outcomes.examples["connect_refused"].contains("refused"));
     assert_eq!((sample.connect_ns.count, sample.connections.live_median), (0, 0));
 }
 
@@ -134,7 +132,7 @@ fn a_server_that_closes_before_the_request_does_not_make_us_spin() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
     std::thread::spawn(move || listener.incoming().for_each(drop));
-    let (sample, _) = run(stage(&[url]));
+    let (sample, _) = run(trial(&[url]));
     assert!(sample.account.failed >= u64::from(CONNECTIONS));
     assert!(sample.account.failed <= ATTEMPTS_AT_MOST * u64::from(CONNECTIONS), "{sample:?}");
     let broken = sample.outcomes.early_close + sample.outcomes.reset;

@@ -21,31 +21,59 @@ use std::time::Duration;
 use url::Url;
 
 use super::test_server::{Counts, Next, Peer, Request, TestServer, refusing_address};
-use super::{Account, IntervalLoad, LoadError, LoadSample, RunningLoad, StageLoad, Window};
+use super::{
+    Account, DialSpec, Generator, IntervalLoad, LoadError, LoadSample, LoadSetup, RequestSpec,
+    StageLoad, Window,
+};
 use crate::clock;
+use crate::plan::{Client, Protocol, WebsocketMode};
 
 const CONNECTIONS: u32 = 3;
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 const MS: u64 = 1_000_000;
 
+/// One stage by a generator of its own.
+#[derive(Debug, Clone)]
+struct Trial {
+    setup: LoadSetup,
+    stage: StageLoad,
+}
+
 /// A stage of a quarter of a second without a warm-up, over two workers.
-fn stage(urls: &[Url]) -> StageLoad {
-    let start_ns = clock::now_ns();
-    StageLoad {
-        urls: Arc::from(urls),
-        connections: CONNECTIONS,
+fn trial(urls: &[Url]) -> Trial {
+    let setup = LoadSetup {
+        protocol: Protocol::Http1,
+        client: Client::Hyper,
+        pipeline: 1,
+        streams: 1,
+        websocket: WebsocketMode::Echo,
+        requests: RequestSpec {
+            urls: Arc::from(urls),
+            method: None,
+            headers: BTreeMap::new(),
+            body: None,
+            basic_auth: None,
+            seed: 0,
+        },
+        dial: DialSpec::default(),
         workers: 2,
         cpus: Vec::new(),
         timeout: Duration::from_secs(20),
-        headers: BTreeMap::new(),
-        window: Window { start_ns, end_ns: start_ns + 250 * MS },
         interval_ns: 50 * MS,
+    };
+    let start_ns = clock::now_ns();
+    let stage = StageLoad {
+        connections: CONNECTIONS,
+        open_loop: None,
+        window: Window { start_ns, end_ns: start_ns + 250 * MS },
         cooldown: Duration::from_secs(20),
-    }
+    };
+    Trial { setup, stage }
 }
 
-fn run(stage: StageLoad) -> (LoadSample, Vec<IntervalLoad>) {
-    let (sample, intervals) = RunningLoad::start(stage).unwrap().finish();
+fn run(trial: Trial) -> (LoadSample, Vec<IntervalLoad>) {
+    let mut generator = Generator::start(trial.setup).unwrap();
+    let (sample, intervals) = generator.begin(trial.stage).unwrap().finish();
     check_books(&sample, &intervals);
     (sample, intervals)
 }
@@ -58,6 +86,8 @@ fn check_books(sample: &LoadSample, intervals: &[IntervalLoad]) {
         account.completed + account.failed + account.in_flight_at_end,
         "{account:?}"
     );
+    assert_eq!(account.completed, account.ok + account.http_error, "{account:?}");
+    assert_eq!(account.failed, account.classes.values().sum::<u64>(), "{account:?}");
     let late = account.completed - sample.requests;
     assert!(late <= u64::from(sample.connections.asked), "ended after the window: {late}");
     assert_eq!(intervals.iter().map(|i| i.completed).sum::<u64>(), sample.requests);
@@ -72,10 +102,10 @@ fn against<F>(behaviour: F) -> (LoadSample, Counts)
 where
     F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
 {
-    against_with(behaviour, |stage| stage)
+    against_with(behaviour, |_| {})
 }
 
-fn against_with<F>(behaviour: F, change: fn(StageLoad) -> StageLoad) -> (LoadSample, Counts)
+fn against_with<F>(behaviour: F, change: fn(&mut Trial)) -> (LoadSample, Counts)
 where
     F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
 {
@@ -83,7 +113,9 @@ where
     for _ in 0..20 {
         let behaviour = Arc::clone(&behaviour);
         let server = TestServer::start(move |request, peer| behaviour(request, peer));
-        let (sample, _) = run(change(stage(&[server.url("/a?b#c")])));
+        let mut trial = trial(&[server.url("/a?b#c")]);
+        change(&mut trial);
+        let (sample, _) = run(trial);
         if !stood_still(&sample) {
             return (sample, server.finish());
         }

@@ -4,10 +4,8 @@ use super::*;
 
 #[test]
 fn what_is_in_flight_after_the_cool_down_is_neither_answered_nor_failed() {
-    let (sample, counts) = against_with(
-        |_, _| Next::Hold,
-        |stage| StageLoad { cooldown: Duration::from_millis(20), ..stage },
-    );
+    let (sample, counts) =
+        against_with(|_, _| Next::Hold, |trial| trial.stage.cooldown = Duration::from_millis(20));
     let asked = u64::from(CONNECTIONS);
     assert_eq!((sample.account.started, sample.account.in_flight_at_end), (asked, asked));
     assert_eq!((counts.all_received(), sample.outcomes.failed()), (asked, 0));
@@ -24,10 +22,12 @@ fn a_stop_gives_up_what_is_in_flight_and_cuts_the_window() {
         Next::Keep
     });
     let hour = Duration::from_secs(3600);
-    let base = stage(&[server.url("/")]);
-    let window = Window { end_ns: base.window.start_ns + 3_600_000 * MS, ..base.window };
-    let load = RunningLoad::start(StageLoad { window, timeout: hour, cooldown: hour, ..base });
-    let load = load.unwrap();
+    let Trial { mut setup, mut stage } = trial(&[server.url("/")]);
+    setup.timeout = hour;
+    stage.window.end_ns = stage.window.start_ns + 3_600_000 * MS;
+    stage.cooldown = hour;
+    let mut generator = Generator::start(setup).unwrap();
+    let load = generator.begin(stage).unwrap();
     let asked = u64::from(CONNECTIONS);
     let patience_ns = clock::now_ns() + 60_000 * MS;
     while server.counts().all_received() < 2 * asked {
@@ -41,6 +41,7 @@ fn a_stop_gives_up_what_is_in_flight_and_cuts_the_window() {
     let (sample, intervals) = load.finish();
     check_books(&sample, &intervals);
     assert_eq!((sample.account.started, sample.account.in_flight_at_end), (2 * asked, asked));
+    drop(generator);
     assert!(sample.window_ns > 0 && sample.window_ns < 3_600_000 * MS);
     assert_eq!(server.finish().accepted, asked);
 }
@@ -52,12 +53,12 @@ fn addresses_are_requested_in_turn_by_every_connection() {
         Next::Keep
     });
     let urls = ["/0", "/1", "/2", "/3", "/4"].map(|path| server.url(path));
-    let (sample, _) = run(stage(&urls));
+    let (sample, _) = run(trial(&urls));
     let received = server.finish().received;
     assert_eq!(received.len(), urls.len());
     assert_eq!(received.values().sum::<u64>(), sample.account.started);
     let (least, most) = (received.values().min().unwrap(), received.values().max().unwrap());
-    assert!(most - least <= u64::from(CONNECTIONS), "{received:?}");
+    assert!(most - least <= 1, "{received:?}");
 }
 
 #[test]
@@ -68,7 +69,9 @@ fn the_generator_reports_what_it_used_itself() {
         peer.answer(OK);
         Next::Keep
     });
-    let (sample, intervals) = run(StageLoad { cpus: vec![cpu], ..stage(&[server.url("/")]) });
+    let mut trial = trial(&[server.url("/")]);
+    trial.setup.cpus = vec![cpu];
+    let (sample, intervals) = run(trial);
     let generator = &sample.generator;
     assert_eq!((generator.workers, &generator.cpus[..]), (2, &[cpu][..]));
     assert!(generator.cpu_ratio > 0.0 && generator.cpu_ratio <= 1.0, "{generator:?}");
@@ -80,14 +83,46 @@ fn the_generator_reports_what_it_used_itself() {
 #[test]
 fn a_stage_that_cannot_be_made_is_refused_before_the_first_request() {
     let server = TestServer::start(|_, _| Next::Close);
-    let base = stage(&[server.url("/")]);
-    let refusal = |stage| RunningLoad::start(stage).map(|_| ()).unwrap_err();
-    let pinned = refusal(StageLoad { cpus: vec![1023], ..base.clone() });
+    let refusal = |change: fn(&mut Trial)| {
+        let mut trial = trial(&[server.url("/")]);
+        change(&mut trial);
+        let mut generator = match Generator::start(trial.setup) {
+            Ok(generator) => generator,
+            Err(error) => return error,
+        };
+        generator.begin(trial.stage).map(|_| ()).unwrap_err()
+    };
+    let pinned = refusal(|trial| trial.setup.cpus = vec![1023]);
     assert!(matches!(pinned, LoadError::Pin(1023, _)), "{pinned}");
-    assert!(matches!(refusal(StageLoad { connections: 0, ..base.clone() }), LoadError::Nothing));
-    let many = refusal(StageLoad { connections: u32::MAX, workers: 1, ..base.clone() });
+    assert!(matches!(refusal(|trial| trial.stage.connections = 0), LoadError::Nothing));
+    let many = refusal(|trial| trial.stage.connections = u32::MAX);
     assert!(matches!(many, LoadError::Descriptors(_)), "{many}");
-    let https = Arc::from(["https://127.0.0.1/".parse().unwrap()]);
-    assert!(matches!(refusal(StageLoad { urls: https, ..base }), LoadError::Request(_)));
+    let ftp = refusal(|trial| {
+        trial.setup.requests.urls = Arc::from(["ftp://127.0.0.1/".parse().unwrap()]);
+    });
+    assert!(matches!(ftp, LoadError::Request(_)), "{ftp}");
     assert_eq!(server.finish().all_received(), 0);
+}
+
+#[test]
+fn connections_of_one_stage_go_on_in_the_next_and_only_missing_ones_are_added() {
+    let server = TestServer::start(|_, peer| {
+        peer.answer(OK);
+        Next::Keep
+    });
+    let Trial { setup, stage } = trial(&[server.url("/")]);
+    let mut generator = Generator::start(setup).unwrap();
+    let mut started = 0;
+    for (connections, accepted) in [(2, 2), (5, 5), (5, 5), (1, 5), (3, 7)] {
+        let start_ns = clock::now_ns();
+        let window = Window { start_ns, end_ns: start_ns + 100 * MS };
+        let stage = StageLoad { connections, window, ..stage.clone() };
+        let (sample, intervals) = generator.begin(stage).unwrap().finish();
+        check_books(&sample, &intervals);
+        assert_eq!(sample.account.failed, 0);
+        started += sample.account.started;
+        assert_eq!(server.counts().accepted, accepted, "{connections}");
+    }
+    drop(generator);
+    assert_eq!(server.finish().answered, started);
 }

@@ -51,7 +51,10 @@ pub(crate) fn interrupted() -> RunRecord {
     last.load.outcomes.reset = 500;
     last.load.outcomes.connect = 12;
     last.load.outcomes.other_status.insert(503, 7);
-    last.load.outcomes.examples.insert("reset".into(), "Connection reset by peer".into());
+    last.load
+        .outcomes
+        .examples
+        .insert("reset_before_bytes".into(), "Connection reset by peer".into());
     if let Value(syscalls) = &mut last.syscalls {
         syscalls.missed = 3;
     }

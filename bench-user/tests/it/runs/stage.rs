@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bench_user::distribution::Distribution;
-use bench_user::load::{Account, Connections, Generator, LoadSample, Outcomes};
+use bench_user::load::{Account, Connections, GeneratorUse, LoadSample, Outcomes};
 use bench_user::measured::Measured::{self, Value};
 use bench_user::observe::{
     CgroupUse, Count, MachineUse, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread,
@@ -141,7 +141,12 @@ fn load(around: &Around, repetition: u32) -> LoadSample {
         requests,
         achieved_rps: f64::from(u32::try_from(rate).unwrap()),
         outcomes: Outcomes { ok: requests, ..Outcomes::default() },
-        account: Account { started: requests, completed: requests, failed: 0, in_flight_at_end: 0 },
+        account: Account {
+            started: requests,
+            completed: requests,
+            ok: requests,
+            ..Account::default()
+        },
         bytes_in: requests * 13,
         bytes_out: requests * 60,
         response_ns: Distribution {
@@ -157,7 +162,7 @@ fn load(around: &Around, repetition: u32) -> LoadSample {
             live_median: around.connections,
             live_min: around.connections,
         },
-        generator: Generator {
+        generator: GeneratorUse {
             workers: 1,
             cpus: vec![1],
             cpu_ratio: 0.6,
@@ -165,6 +170,7 @@ fn load(around: &Around, repetition: u32) -> LoadSample {
             lag_ns_p99: Some(90_000),
             limited: false,
         },
+        ..LoadSample::default()
     }
 }
 

@@ -10,7 +10,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+
+use super::stream::Stream;
 
 /// What happened on a connection since its current request began.
 #[derive(Debug, Default)]
@@ -65,12 +66,12 @@ impl WireState {
 /// The socket itself.
 #[derive(Debug)]
 pub(super) struct Wire {
-    stream: TcpStream,
+    stream: Stream,
     state: Rc<WireState>,
 }
 
 impl Wire {
-    pub(super) fn new(stream: TcpStream, state: Rc<WireState>) -> Self {
+    pub(super) fn new(stream: Stream, state: Rc<WireState>) -> Self {
         Self { stream, state }
     }
 }

@@ -4,70 +4,60 @@
 //! cost two wake-ups a request; here the one task polls both, and dropping the link closes the
 //! socket at once.
 
+use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::Poll;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::{BodyExt as _, Full};
 use hyper::Request;
 use hyper::body::Body as _;
 use hyper::client::conn::http1::{Connection, SendRequest};
+use hyper::ext::on_informational;
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpStream;
 
-use super::outcome::{Failure, FailureKind};
-use super::recorder::Recorder;
+use super::lane::Setting;
+use super::link::Answer;
+use super::stream;
 use super::wire::{Wire, WireState};
 use crate::clock;
 use crate::fetch::lenient_client;
-
-/// A whole response.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Answer {
-    pub(super) status: u16,
-    /// Bytes of the body, chunk framing taken off.
-    pub(super) bytes_in: u64,
-    /// When the last byte was there.
-    pub(super) end_ns: u64,
-}
+use crate::load::outcome::{Failure, FailureClass, Status, chain};
+use crate::load::recorder::IsLive;
+use crate::load::requests::Prepared;
 
 /// An open connection.
 #[derive(Debug)]
-pub(super) struct Link {
-    sender: SendRequest<Empty<Bytes>>,
+pub(super) struct Http1 {
+    sender: SendRequest<Full<Bytes>>,
     driver: Driver,
     wire: Rc<WireState>,
     has_answered: bool,
-    recorder: Rc<Recorder>,
+    informational: Arc<AtomicU32>,
+    _live: IsLive,
 }
 
-impl Drop for Link {
-    fn drop(&mut self) {
-        self.recorder.closed();
-    }
-}
-
-impl Link {
+impl Http1 {
     /// Opens a connection; `again` when it replaces one that was closed.
     pub(super) async fn open(
-        address: SocketAddr,
-        recorder: Rc<Recorder>,
+        setting: &Setting,
+        place: usize,
         again: bool,
     ) -> Result<Self, Failure> {
-        let began_ns = clock::now_ns();
-        let stream = connect(address).await.map_err(|e| Failure::connecting(&e))?;
-        let open_ns = clock::now_ns();
+        let stream = stream::open(setting, place, again).await?;
         let wire = Rc::new(WireState::default());
         let io = TokioIo::new(Wire::new(stream, Rc::clone(&wire)));
         let (sender, connection) =
-            lenient_client().handshake(io).await.map_err(|e| Failure::exchanging(&e, &wire))?;
-        recorder.opened(open_ns - began_ns, open_ns, again);
+            lenient_client().handshake(io).await.map_err(|e| exchanging(&e, &wire))?;
         let driver = Driver { connection: Some(connection), broken: None };
-        Ok(Self { sender, driver, wire, has_answered: false, recorder })
+        let live = setting.live.hold();
+        let informational = Arc::default();
+        Ok(Self { sender, driver, wire, has_answered: false, informational, _live: live })
     }
 
     /// Another request may be tried.
@@ -80,6 +70,11 @@ impl Link {
         self.wire.written()
     }
 
+    /// 1xx responses to the present request so far; counted once.
+    pub(super) fn informational(&self) -> u32 {
+        self.informational.swap(0, Relaxed)
+    }
+
     /// The present request met a close that a server is entitled to between two requests: not
     /// the first on this connection, and no byte of an answer came.
     pub(super) fn met_keep_alive_close(&self) -> bool {
@@ -88,34 +83,35 @@ impl Link {
     }
 
     /// Sends a request and waits for the last byte of its response.
-    pub(super) async fn exchange(
-        &mut self,
-        request: Request<Empty<Bytes>>,
-    ) -> Result<Answer, Failure> {
+    pub(super) async fn exchange(&mut self, request: &Prepared) -> Result<Answer, Failure> {
         self.wire.begin();
-        let answer = self.whole_answer(request).await;
-        let answer = answer.map_err(|e| Failure::exchanging(&e, &self.wire))?;
+        let mut request = request.template.clone();
+        let seen = Arc::clone(&self.informational);
+        on_informational(&mut request, move |_head| _ = seen.fetch_add(1, Relaxed));
+        let answer = self.whole_answer(request).await.map_err(|e| exchanging(&e, &self.wire))?;
         self.settle().await?;
         self.has_answered = true;
         Ok(answer)
     }
 
-    async fn whole_answer(&mut self, request: Request<Empty<Bytes>>) -> hyper::Result<Answer> {
+    async fn whole_answer(&mut self, request: Request<Full<Bytes>>) -> hyper::Result<Answer> {
         let response = self.sender.send_request(request);
-        // Informational responses are skipped by hyper: this is the final head.
+        // Informational responses are passed over by hyper: this is the final head.
         let response = self.driver.until(response).await?;
-        let status = response.status().as_u16();
+        let first_byte_ns = clock::now_ns();
+        let status = Status::http(response.status().as_u16());
         let mut body = response.into_body();
         let mut bytes_in = 0;
         while !body.is_end_stream() {
             let Some(frame) = self.driver.until(body.frame()).await else { break };
             bytes_in += frame?.data_ref().map_or(0, |data| data.len() as u64);
         }
-        Ok(Answer { status, bytes_in, end_ns: clock::now_ns() })
+        Ok(Answer { status, bytes_in, first_byte_ns, end_ns: clock::now_ns() })
     }
 
     /// Lets hyper finish with the response, so that the link is ready for the next request or
-    /// known to be closed. Bytes after the end of a response make it a broken one.
+    /// known to be closed. Bytes after the end of a response make it a broken one: where it ended
+    /// is in doubt.
     async fn settle(&mut self) -> Result<(), Failure> {
         let ready = self.driver.until(poll_fn(|cx| self.sender.poll_ready(cx))).await;
         if ready.is_err() {
@@ -125,17 +121,59 @@ impl Link {
             // A reset after a whole response is a close like any other.
             Some(error) if !self.wire.has_failed() => {
                 let message = format!("after a whole response: {error}");
-                Err(Failure::new(FailureKind::Protocol, message))
+                Err(Failure::new(FailureClass::UnexpectedBytes, message))
             }
             _ => Ok(()),
         }
     }
+
+    /// Waits, with no request out, until the connection ends; whether bytes came first.
+    pub(super) async fn ended_by_itself(&mut self) -> bool {
+        self.wire.begin();
+        let Some(connection) = &mut self.driver.connection else { return false };
+        // hyper reads while it has nothing to send, and ends with an error when bytes come.
+        let _whatever = Pin::new(connection).await;
+        self.driver.connection = None;
+        self.wire.read() > 0
+    }
+}
+
+/// An exchange that broke on an open connection. What the socket did decides before hyper's words
+/// do: the same keep-alive race comes out of hyper as three different errors, depending on which
+/// poll saw it.
+fn exchanging(error: &hyper::Error, wire: &WireState) -> Failure {
+    use FailureClass as Class;
+    let is_untouched = wire.read() == 0;
+    let class = if error.is_parse() || says_invalid(error) {
+        Class::Parse
+    } else if wire.has_failed() {
+        if is_untouched { Class::ResetBeforeBytes } else { Class::ResetMidBody }
+    } else if wire.is_at_eof() {
+        if is_untouched { Class::ClosedBeforeBytes } else { Class::ShortBody }
+    } else if wire.written() == 0 {
+        Class::NotSentOther
+    } else {
+        Class::Protocol
+    };
+    Failure::new(class, chain(error))
+}
+
+/// A chunk size that is not a number reaches us as an `io::Error` that no socket made.
+fn says_invalid(error: &hyper::Error) -> bool {
+    let mut cause = error.source();
+    while let Some(e) = cause {
+        if let Some(io) = e.downcast_ref::<io::Error>() {
+            return matches!(io.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData);
+        }
+        cause = e.source();
+    }
+    false
 }
 
 /// hyper's side of the connection, and how it ended once it has.
 #[derive(Debug)]
 struct Driver {
-    connection: Option<Connection<TokioIo<Wire>, Empty<Bytes>>>,
+    connection: Option<Connection<TokioIo<Wire>, Full<Bytes>>>,
     broken: Option<hyper::Error>,
 }
 
@@ -158,14 +196,4 @@ impl Driver {
         })
         .await
     }
-}
-
-async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
-    let stream = TcpStream::connect(address).await?;
-    // On loopback, a connect to a free port of the ephemeral range can meet itself.
-    if address.ip().is_loopback() && stream.local_addr()? == address {
-        return Err(io::ErrorKind::ConnectionRefused.into());
-    }
-    stream.set_nodelay(true)?;
-    Ok(stream)
 }

@@ -1,0 +1,79 @@
+//! From the plan's words to what the generator is told: once a climb, and once a stage.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use url::Url;
+
+use super::Position;
+use crate::host::topology::Placement;
+use crate::load::{DialSpec, LoadSetup, OpenLoop, RequestSpec, StageLoad, Window};
+use crate::plan::{LoadSpec, Plan};
+
+/// What stays the same over a climb.
+pub(super) fn of_climb(plan: &Plan, urls: Arc<[Url]>, placement: &Placement) -> Result<LoadSetup> {
+    let spec = &plan.load;
+    let is_tls = urls.first().is_some_and(|url| matches!(url.scheme(), "https" | "wss"));
+    Ok(LoadSetup {
+        protocol: spec.protocol,
+        client: spec.client_for(is_tls),
+        pipeline: spec.pipeline,
+        streams: spec.streams,
+        websocket: spec.websocket,
+        requests: RequestSpec {
+            urls,
+            method: spec.method.clone(),
+            headers: spec.headers.clone(),
+            body: body(spec)?,
+            basic_auth: spec.basic_auth.clone(),
+            seed: spec.seed,
+        },
+        dial: DialSpec {
+            unix_socket: spec.unix_socket.clone(),
+            family: spec.family,
+            sources: spec.sources.clone(),
+            connect_timeout: spec.connect_timeout.map(|span| span.0),
+            tls: spec.tls.clone(),
+        },
+        workers: placement.workers,
+        cpus: placement.load_cpus.clone(),
+        timeout: spec.timeout.0,
+        interval_ns: interval_ns(plan),
+    })
+}
+
+/// One stage of it.
+pub(super) fn of_stage(spec: &LoadSpec, position: Position, window: Window) -> StageLoad {
+    StageLoad {
+        connections: position.connections,
+        open_loop: position.offered_rps.map(|rps| OpenLoop {
+            rps,
+            arrivals: spec.arrivals,
+            catch_up: spec.catch_up,
+            seed: spec.seed,
+        }),
+        window,
+        // Long enough for every request that is not a timeout by itself.
+        cooldown: spec.timeout.0.min(Duration::from_secs(5)),
+    }
+}
+
+/// Between two looks inside a stage, ns.
+pub(super) fn interval_ns(plan: &Plan) -> u64 {
+    plan.observe.interval.as_ns().max(10_000_000)
+}
+
+fn body(spec: &LoadSpec) -> Result<Option<Bytes>> {
+    match (&spec.body, &spec.body_file) {
+        (Some(text), _) => Ok(Some(Bytes::copy_from_slice(text.as_bytes()))),
+        (None, Some(file)) => {
+            let bytes = std::fs::read(file).with_context(|| {
+                format!("cannot read the body file {}: correct `body_file`", file.display())
+            })?;
+            Ok(Some(bytes.into()))
+        }
+        (None, None) => Ok(None),
+    }
+}

@@ -1,0 +1,218 @@
+//! The loop of one lane: request, whole response, next request.
+//!
+//! Retry rule. A server may close a keep-alive connection whenever no request is on it, and a
+//! client cannot see that close before it sends. A request that meets it (not the first on its
+//! connection, no byte of an answer came) is sent once more on a new connection if its method is
+//! idempotent; it is one request with one response time, from its first sending. Anything else
+//! that breaks is a failure.
+
+use std::sync::Arc;
+
+use super::InFlight;
+use super::deadline::{Deadline, Timeline};
+use super::desk::Desk;
+use super::link::{Answer, Link};
+use crate::clock;
+use crate::load::LoadSetup;
+use crate::load::dial::Dialer;
+use crate::load::outcome::{Failure, FailureClass};
+use crate::load::pause::pause_ns;
+use crate::load::recorder::{Live, Recorder};
+use crate::load::requests::{Prepared, Requests};
+use crate::load::tally::Ended;
+
+use std::rc::Rc;
+
+/// What the lanes of a worker have in common in one stage.
+#[derive(Debug, Clone)]
+pub(super) struct Setting {
+    pub(super) setup: Arc<LoadSetup>,
+    pub(super) requests: Requests,
+    pub(super) dialer: Dialer,
+    pub(super) live: Live,
+    pub(super) recorder: Rc<Recorder>,
+    pub(super) desk: Rc<Desk>,
+    pub(super) timeline: Timeline,
+}
+
+impl Setting {
+    fn limit_ns(&self, start_ns: u64) -> u64 {
+        after(start_ns, self.setup.timeout)
+    }
+
+    /// Not past the window's end, where nothing is left to wait for.
+    async fn pause(&self, failures_in_a_row: u32) {
+        let until_ns = clock::now_ns() + pause_ns(failures_in_a_row);
+        self.timeline.sleep_until(until_ns.min(self.recorder.window().end_ns)).await;
+    }
+
+    fn timed_out(&self, class: FailureClass, what: &str) -> Failure {
+        Failure::new(class, format!("{what} within {:?}", self.setup.timeout))
+    }
+}
+
+fn after(start_ns: u64, span: std::time::Duration) -> u64 {
+    start_ns.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// One lane, through all the links it needs.
+#[derive(Debug)]
+pub(super) struct Lane {
+    /// Number of its connection in the stage.
+    place: usize,
+    link: Option<Link>,
+    was_open: bool,
+    /// Set once the present request was sent a second time: bytes of its first sending.
+    retry: Option<u64>,
+}
+
+impl Lane {
+    pub(super) fn new(place: usize) -> Self {
+        Self { place, link: None, was_open: false, retry: None }
+    }
+
+    /// Makes requests until the stage takes no more.
+    pub(super) async fn keep_busy(&mut self, setting: &Setting, in_flight: &InFlight) {
+        let mut timer = Deadline::new(setting.timeline);
+        let mut failures_in_a_row = 0;
+        while setting.recorder.accepts_requests(clock::now_ns()) {
+            let is_good = if self.is_open() {
+                match self.next(setting).await {
+                    Next::Request(intended_ns) => {
+                        let is_good =
+                            self.request(setting, &mut timer, intended_ns, in_flight).await;
+                        in_flight.set(0);
+                        is_good
+                    }
+                    Next::LinkEnded => continue,
+                    Next::Over => break,
+                }
+            } else if self.open_or_fail(setting, &mut timer).await {
+                // Opening is no part of a request's time, and no proof that the target answers:
+                // the count of failures stands. The loop's condition is asked again before the
+                // first request goes out on the new connection.
+                continue;
+            } else {
+                false
+            };
+            if is_good {
+                failures_in_a_row = 0;
+            } else {
+                failures_in_a_row += 1;
+                setting.pause(failures_in_a_row).await;
+            }
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.link.as_ref().is_some_and(Link::is_open)
+    }
+
+    /// Waits for the next request while the link is watched.
+    async fn next(&mut self, setting: &Setting) -> Next {
+        let Some(link) = &mut self.link else { return Next::LinkEnded };
+        tokio::select! {
+            // In this order: a request that was handed over is not left behind.
+            biased;
+            next = setting.desk.next() => next.map_or(Next::Over, Next::Request),
+            had_bytes = link.ended_by_itself() => {
+                if had_bytes {
+                    setting.recorder.unasked_bytes();
+                }
+                self.link = None;
+                Next::LinkEnded
+            }
+        }
+    }
+
+    /// One request with its deadline; whether a whole response came.
+    async fn request(
+        &mut self,
+        setting: &Setting,
+        timer: &mut Deadline,
+        intended_ns: u64,
+        in_flight: &InFlight,
+    ) -> bool {
+        self.retry = None;
+        setting.recorder.begin();
+        let sent_ns = clock::now_ns();
+        in_flight.set(sent_ns);
+        let requests = setting.requests.clone();
+        let request = requests.next();
+        let result = timer.within(setting.limit_ns(sent_ns), self.answer(setting, request)).await;
+        let bytes_out = self.retry.unwrap_or(0) + self.link.as_ref().map_or(0, Link::written);
+        let is_timeout = result.is_none();
+        let result = result
+            .unwrap_or_else(|| Err(setting.timed_out(FailureClass::Timeout, "no whole response")));
+        let informational = self.link.as_mut().map_or(0, Link::informational);
+        if result.is_err() {
+            self.link = None;
+        }
+        let is_good = result.is_ok();
+        let answer = result.as_ref().ok();
+        setting.recorder.end(Ended {
+            intended_ns: if setting.desk.is_open_loop() { intended_ns } else { sent_ns },
+            sent_ns,
+            first_byte_ns: answer.map(|answer| answer.first_byte_ns),
+            end_ns: answer.map_or_else(clock::now_ns, |answer| answer.end_ns),
+            bytes_in: answer.map_or(0, |answer| answer.bytes_in),
+            bytes_out,
+            informational,
+            is_retried: self.retry.is_some(),
+            is_timed: is_good || is_timeout,
+            how: result.map(|answer| answer.status),
+        });
+        is_good
+    }
+
+    /// Sends the request, a second time where the retry rule says so.
+    async fn answer(&mut self, setting: &Setting, request: &Prepared) -> Result<Answer, Failure> {
+        loop {
+            if !self.is_open() {
+                self.open(setting).await?;
+            }
+            let Some(link) = &mut self.link else { continue };
+            let result = link.exchange(request).await;
+            // A close that was met before a byte went out is not even a second sending.
+            let may_repeat = request.is_idempotent || link.written() == 0;
+            if result.is_ok() || !link.met_keep_alive_close() || !may_repeat {
+                return result;
+            }
+            if link.written() > 0 {
+                self.retry = Some(link.written());
+            }
+            self.link = None;
+        }
+    }
+
+    /// Opens the link, or records one failed request; whether it is open.
+    async fn open_or_fail(&mut self, setting: &Setting, timer: &mut Deadline) -> bool {
+        let limit_ns = after(clock::now_ns(), setting.dialer.timeout);
+        let result = timer.within(limit_ns, self.open(setting)).await;
+        let result = result.unwrap_or_else(|| {
+            Err(setting.timed_out(FailureClass::ConnectTimeout, "no connection"))
+        });
+        let Err(failure) = result else { return true };
+        if let Some(intended_ns) = setting.desk.next_to_fail() {
+            setting.recorder.never_sent(intended_ns, failure);
+        }
+        false
+    }
+
+    async fn open(&mut self, setting: &Setting) -> Result<(), Failure> {
+        self.link = None;
+        self.link = Some(Link::open(setting, self.place, self.was_open).await?);
+        self.was_open = true;
+        Ok(())
+    }
+}
+
+/// What a free lane does next.
+enum Next {
+    /// Sends a request with this intended time.
+    Request(u64),
+    /// Opens another link: this one ended while nothing was on it.
+    LinkEnded,
+    /// Nothing more in this stage.
+    Over,
+}

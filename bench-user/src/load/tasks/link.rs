@@ -1,0 +1,80 @@
+//! What a lane sends its requests on, whatever is spoken.
+
+use super::http1::Http1;
+use super::lane::Setting;
+use crate::load::outcome::{Failure, Status};
+use crate::load::requests::Prepared;
+
+/// A whole response.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Answer {
+    pub(super) status: Status,
+    /// Bytes of the body, framing taken off.
+    pub(super) bytes_in: u64,
+    /// When the head of the final response was there.
+    pub(super) first_byte_ns: u64,
+    /// When the last byte was there.
+    pub(super) end_ns: u64,
+}
+
+/// An open link; dropped, it is closed.
+#[derive(Debug)]
+pub(super) enum Link {
+    /// A connection of HTTP/1.1.
+    Http1(Box<Http1>),
+}
+
+impl Link {
+    /// Opens a link for connection number `place` of the stage; `again` when it replaces one that
+    /// was closed.
+    pub(super) async fn open(
+        setting: &Setting,
+        place: usize,
+        again: bool,
+    ) -> Result<Self, Failure> {
+        Http1::open(setting, place, again).await.map(|link| Self::Http1(Box::new(link)))
+    }
+
+    /// Another request may be tried.
+    pub(super) fn is_open(&self) -> bool {
+        match self {
+            Self::Http1(link) => link.is_open(),
+        }
+    }
+
+    /// Sends a request and waits for the last byte of its response.
+    pub(super) async fn exchange(&mut self, request: &Prepared) -> Result<Answer, Failure> {
+        match self {
+            Self::Http1(link) => link.exchange(request).await,
+        }
+    }
+
+    /// Bytes of the present request that went out.
+    pub(super) fn written(&self) -> u64 {
+        match self {
+            Self::Http1(link) => link.written(),
+        }
+    }
+
+    /// 1xx responses to the present request so far; counted once.
+    pub(super) fn informational(&mut self) -> u32 {
+        match self {
+            Self::Http1(link) => link.informational(),
+        }
+    }
+
+    /// The present request met a close that a server is entitled to between two requests: not
+    /// the first on this connection, and no byte of an answer came.
+    pub(super) fn met_keep_alive_close(&self) -> bool {
+        match self {
+            Self::Http1(link) => link.met_keep_alive_close(),
+        }
+    }
+
+    /// Waits, with no request out, until the link ends; whether bytes came that nobody asked for.
+    pub(super) async fn ended_by_itself(&mut self) -> bool {
+        match self {
+            Self::Http1(link) => link.ended_by_itself().await,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The engine of the hyper client: a task a lane on a current-thread tokio runtime.
+//!
+//! A lane is what carries one request at a time: a connection of HTTP/1.1, a stream of an HTTP/2
+//! connection. Lanes are handed from stage to stage with their links; a lane whose request is
+//! given up at a stage's end is dropped with its connection, and made anew.
+
+mod alarm;
+mod deadline;
+mod desk;
+mod http1;
+mod lane;
+mod link;
+mod stream;
+mod wire;
+
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::{JoinSet, LocalSet};
+
+use self::alarm::Alarm;
+use self::deadline::Timeline;
+use self::desk::Desk;
+use self::lane::{Lane, Setting};
+use super::LoadSetup;
+use super::dial::Dialer;
+use super::recorder::{Live, Recorder};
+use super::requests::Requests;
+use super::usage::Watch;
+use super::worker::{Engine, Order, RAMP_STEP_NS, Share, Worker};
+use crate::clock;
+
+/// The engine of one worker.
+#[derive(Debug)]
+pub(super) struct Tasks {
+    runtime: Runtime,
+    setup: Arc<LoadSetup>,
+    requests: Requests,
+    dialer: Dialer,
+    live: Live,
+    /// By their place in this worker; `None`: not open.
+    lanes: Vec<Option<Lane>>,
+}
+
+/// When a lane sent the request that is in flight on it; 0: none is.
+type InFlight = Rc<Cell<u64>>;
+
+impl Tasks {
+    pub(super) fn new(worker: &Worker, live: Live) -> io::Result<Self> {
+        Ok(Self {
+            runtime: Builder::new_current_thread().enable_all().build()?,
+            setup: Arc::clone(&worker.setup),
+            requests: worker.requests.clone(),
+            dialer: worker.dialer.clone(),
+            live,
+            lanes: Vec::new(),
+        })
+    }
+
+    fn setting(&self, recorder: &Rc<Recorder>, desk: &Rc<Desk>, timeline: Timeline) -> Setting {
+        Setting {
+            setup: Arc::clone(&self.setup),
+            requests: self.requests.clone(),
+            dialer: self.dialer.clone(),
+            live: self.live.clone(),
+            recorder: Rc::clone(recorder),
+            desk: Rc::clone(desk),
+            timeline,
+        }
+    }
+}
+
+impl Engine for Tasks {
+    fn keep(&mut self, connections: usize) {
+        self.lanes.truncate(connections);
+    }
+
+    fn stage(&mut self, share: Share, recorder: &Rc<Recorder>) {
+        let timeline = Timeline::new();
+        let desk = Rc::new(Desk::new(share.pacer, recorder));
+        let setting = self.setting(recorder, &desk, timeline);
+        self.lanes.resize_with(share.places.len(), || None);
+        let lanes = std::mem::take(&mut self.lanes);
+        let local = LocalSet::new();
+        self.lanes = local.block_on(&self.runtime, async {
+            let mut stage = Stage::new(lanes.len());
+            let (own, mut watch) = (
+                Rc::clone(recorder),
+                Watch::new(recorder.window(), recorder.interval_ns(), clock::now_ns()),
+            );
+            let watching = tokio::task::spawn_local(async move {
+                while watch.next_ns() < u64::MAX {
+                    timeline.sleep_until(watch.next_ns()).await;
+                    watch.pass(clock::now_ns(), &own);
+                }
+            });
+            let pacing = tokio::task::spawn_local(Rc::clone(&desk).pace(Alarm::new));
+            for (nth, (lane, place)) in lanes.into_iter().zip(share.places).enumerate() {
+                // Those that are open already go on at once.
+                let due_ns = if lane.is_some() { 0 } else { place as u64 * RAMP_STEP_NS };
+                stage.spawn(nth, lane, place, share.start_ns + due_ns, &setting);
+            }
+            drop(setting);
+            tokio::select! {
+                () = stage.all_done() => {}
+                () = timeline.sleep_until(share.cutoff_ns) => {}
+                () = recorder.control().stopped() => {}
+            }
+            recorder.leave_window();
+            pacing.abort();
+            watching.abort();
+            stage.end(recorder).await
+        });
+        // What was aborted holds the recorder until the set is dropped.
+        drop(local);
+        let desk = Rc::into_inner(desk).expect("the stage's tasks are gone");
+        desk.finish(recorder);
+    }
+
+    fn next_order(&mut self, orders: &mut UnboundedReceiver<Order>) -> Option<Order> {
+        self.runtime.block_on(orders.recv())
+    }
+}
+
+/// The lanes of one stage, under way.
+#[derive(Debug)]
+struct Stage {
+    tasks: JoinSet<(usize, Lane)>,
+    in_flight: Vec<InFlight>,
+    lanes: Vec<Option<Lane>>,
+}
+
+impl Stage {
+    fn new(lanes: usize) -> Self {
+        let lanes = std::iter::repeat_with(|| None).take(lanes).collect();
+        Self { tasks: JoinSet::new(), in_flight: Vec::new(), lanes }
+    }
+
+    fn spawn(
+        &mut self,
+        nth: usize,
+        lane: Option<Lane>,
+        place: usize,
+        due_ns: u64,
+        setting: &Setting,
+    ) {
+        let in_flight = InFlight::default();
+        self.in_flight.push(Rc::clone(&in_flight));
+        let setting = setting.clone();
+        self.tasks.spawn_local(async move {
+            setting.timeline.sleep_until(due_ns).await;
+            let mut lane = lane.unwrap_or_else(|| Lane::new(place));
+            lane.keep_busy(&setting, &in_flight).await;
+            (nth, lane)
+        });
+    }
+
+    /// Waits for every lane; a panic in one of them is our own fault and goes on here.
+    async fn all_done(&mut self) {
+        while let Some(done) = self.tasks.join_next().await {
+            match done {
+                Ok((nth, lane)) => self.lanes[nth] = Some(lane),
+                Err(error) => {
+                    if let Ok(panic) = error.try_into_panic() {
+                        std::panic::resume_unwind(panic);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Gives up what is in flight and gives back the lanes that are free.
+    async fn end(mut self, recorder: &Recorder) -> Vec<Option<Lane>> {
+        let now_ns = clock::now_ns();
+        self.tasks.abort_all();
+        self.all_done().await;
+        for (lane, in_flight) in self.lanes.iter().zip(&self.in_flight) {
+            if lane.is_none() && in_flight.get() > 0 {
+                recorder.give_up(in_flight.get(), now_ns);
+            }
+        }
+        self.lanes
+    }
+}

@@ -1,0 +1,49 @@
+//! The byte stream under a connection: TCP or a unix socket.
+
+use std::fmt::Debug;
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpSocket, TcpStream, UnixStream};
+
+use super::lane::Setting;
+use crate::clock;
+use crate::load::dial::{Dialer, Endpoint, refuse_self_connect};
+use crate::load::outcome::Failure;
+
+/// Any of them.
+pub(super) type Stream = Box<dyn ByteStream>;
+
+/// What the protocols need of a stream.
+pub(super) trait ByteStream: AsyncRead + AsyncWrite + Unpin + Debug {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Debug> ByteStream for T {}
+
+/// Opens the stream of connection number `place` and notes the time it took; `again` when it
+/// replaces one that was closed.
+pub(super) async fn open(setting: &Setting, place: usize, again: bool) -> Result<Stream, Failure> {
+    let began_ns = clock::now_ns();
+    let stream = connect(&setting.dialer, place).await.map_err(|e| Failure::connecting(&e))?;
+    let open_ns = clock::now_ns();
+    setting.recorder.opened(open_ns - began_ns, open_ns, again);
+    Ok(stream)
+}
+
+async fn connect(dialer: &Dialer, place: usize) -> io::Result<Stream> {
+    match dialer.endpoint() {
+        Endpoint::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
+        Endpoint::Tcp(address) => Ok(Box::new(connect_tcp(dialer, *address, place).await?)),
+    }
+}
+
+async fn connect_tcp(dialer: &Dialer, peer: SocketAddr, place: usize) -> io::Result<TcpStream> {
+    let socket = if peer.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    if let Some(source) = dialer.source(place) {
+        socket.bind(SocketAddr::new(source, 0))?;
+    }
+    let stream = socket.connect(peer).await?;
+    refuse_self_connect(stream.local_addr()?, peer)?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
