@@ -7,6 +7,7 @@
 
 use serde_json::Value;
 
+use crate::distribution::Percentile;
 use crate::measured::Measured;
 use crate::observe::{ENDED_KEPT, Thread};
 use crate::record::StageRecord;
@@ -48,7 +49,7 @@ fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
     }
     let (block, rest) = name.split_once('.').ok_or_else(|| unknown(name))?;
     if rest.starts_with("service_ns.") && stage.load.service_ns.is_none() {
-        return Err(Miss::NotMeasured(format!("`{name}` has no value: {}", null(name))));
+        return Err(Miss::NotMeasured(format!("`{name}` has no value: {CLOSED_LOOP}")));
     }
     let json = match block {
         "load" => serde_json::to_value(&stage.load),
@@ -108,16 +109,17 @@ fn walk(json: &Value, path: &str) -> Found {
     }
 }
 
+const CLOSED_LOOP: &str =
+    "in the closed loop the service time is the response time; use `load.response_ns`";
+
 /// Why a number of a measured block can be `null`.
-fn null(name: &str) -> &'static str {
-    if name.ends_with("per_request") {
-        "no request was completed in this stage"
-    } else if name.starts_with("load.service_ns") {
-        "in the closed loop the service time is the response time; use `load.response_ns`"
-    } else if name.contains("_ns.") {
-        "this stage has too few samples for it"
-    } else {
-        "it was not measured in this stage"
+fn null(name: &str) -> String {
+    let (block, field) = name.rsplit_once('.').unwrap_or_default();
+    match Percentile::named(field).filter(|_| block.ends_with("_ns")) {
+        Some(percentile) => format!("too few samples: {}", percentile.rule()),
+        None if name.ends_with("per_request") => "no request was completed in this stage".into(),
+        None if name.contains("_ns.") => "this stage has too few samples for it".into(),
+        None => "it was not measured in this stage".into(),
     }
 }
 

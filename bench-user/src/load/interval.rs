@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 
 use super::{IntervalLoad, Window};
+use crate::distribution::Percentile;
 
 /// One piece of the window, of one worker.
 #[derive(Debug)]
@@ -53,12 +54,11 @@ pub(super) fn intervals(
     while start_ns < window.end_ns {
         let end_ns = start_ns.saturating_add(interval_ns).min(window.end_ns);
         let piece = pieces.get(done.len());
-        let response = piece.map(|piece| &piece.response).filter(|h| h.len() >= 100);
         done.push(IntervalLoad {
             start_ns,
             end_ns,
             completed: piece.map_or(0, |piece| piece.completed),
-            response_ns_p99: response.map(|h| h.value_at_quantile(0.99)),
+            response_ns_p99: piece.and_then(|piece| Percentile::P99.of(&piece.response)),
         });
         start_ns = end_ns;
     }

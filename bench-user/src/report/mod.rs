@@ -19,6 +19,7 @@ mod run;
 mod sample;
 mod stages;
 mod text;
+mod times;
 mod warnings;
 
 use std::io::{self, Write};

@@ -3,7 +3,7 @@
 use super::levels::{self, Ladder, Row};
 use super::page::{Item, Page};
 use super::reasons::Reasons;
-use super::{claims, facts, figures, findings, stages, warnings};
+use super::{claims, facts, figures, findings, stages, times, warnings};
 use crate::record::{RunRecord, TargetRecord};
 
 /// The whole page.
@@ -20,6 +20,10 @@ pub(super) fn page(run: &RunRecord) -> Page {
         } else {
             page.table(stages::table(&ladder.rows));
         }
+    }
+    if let Some(table) = times::table(&ladders) {
+        page.heading("Response times in full");
+        page.table(table);
     }
     syscalls(&mut page, &ladders);
     page.section("Findings", ladders.iter().filter_map(findings::item).collect());
@@ -47,7 +51,8 @@ fn nothing_counted(target: &TargetRecord) -> String {
 const LEGEND: &str = "Figures are medians over the counted repetitions, ± half the width of their \
     interval: 95%, or with fewer than five repetitions the range of what was seen. runq p99: wait \
     for a CPU. CPUs used: 1.00 is one CPU busy all the time. busiest thread: its share of the \
-    window on a CPU. n/a: not measured.";
+    window on a CPU. In full: samples are the fewest of a repetition, min and max those of all. \
+    n/a: not measured.";
 
 fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
     if let Some(why) = &run.interrupted {
@@ -77,13 +82,15 @@ fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
 
 fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {
     let mut reasons = Reasons::default();
-    for Ladder { target, rows, .. } in ladders {
+    for ladder in ladders {
+        let Ladder { target, rows, .. } = ladder;
         reasons.note_all(&target.name, "cgroup", &target.cgroup);
         reasons.note_all(&target.name, "idle", &target.idle);
         reasons.note_all(&target.name, "exit", &target.exit);
         for stage in rows.iter().flat_map(|row| &row.stages) {
             reasons.note_all(&target.name, "", stage);
         }
+        times::note_missing(ladder, &mut reasons);
         stages::note_empty_cells(rows, &target.name, &mut reasons);
     }
     reasons.note_all("host", "", &run.host);

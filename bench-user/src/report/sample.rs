@@ -3,6 +3,7 @@
 use super::figures::{self, NONE, bytes, count, ns, percent};
 use super::page::{Item, Page, Table};
 use super::reasons::Reasons;
+use super::times;
 use crate::measured::Measured;
 use crate::observe::{ENDED_KEPT, Sample, Sched, Syscalls, Thread};
 
@@ -61,7 +62,10 @@ fn syscalls_line(syscalls: &Syscalls) -> String {
 
 fn sched_lines(sched: &Sched) -> Vec<String> {
     let wait = &sched.runqlat_ns;
-    let at = |p: Option<u64>| p.map_or(NONE.into(), ns);
+    let spread = match wait.count {
+        0 => String::new(),
+        _ => format!(": {}, to 1/32", times::line(wait)),
+    };
     vec![
         format!(
             "{} voluntary, {} involuntary, {}/s; {} migrations{}",
@@ -72,11 +76,8 @@ fn sched_lines(sched: &Sched) -> Vec<String> {
             missed(sched.missed)
         ),
         format!(
-            "{} waits for a CPU: p50 {}, p99 {}, max {}; {} of waiting in all, {} on a CPU",
+            "{} waits for a CPU{spread}; {} of waiting in all, {} on a CPU",
             count(wait.count),
-            at(wait.p50),
-            at(wait.p99),
-            at(wait.max),
             ns(sched.runqlat_sum_ns),
             ns(sched.oncpu_ns)
         ),

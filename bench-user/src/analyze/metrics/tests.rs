@@ -53,7 +53,8 @@ fn a_figure_that_is_not_there_says_why() {
     for (name, reason) in [
         ("sched.per_sec", "no CONFIG_SCHED_INFO"),
         ("sched.voluntary_per_request", "no CONFIG_SCHED_INFO"),
-        ("load.response_ns.p99", "too few samples"),
+        ("load.response_ns.p99", "too few samples: p99 needs 100 samples"),
+        ("load.response_ns.p9999", "too few samples: p99.99 needs 10,000 samples"),
         ("load.service_ns.p50", "closed loop"),
         ("error_ratio", "no request ended"),
         ("perf.cycles.value", "there are: none"),

@@ -95,8 +95,13 @@ pub(crate) fn unavailable() -> RunRecord {
         stage.cgroup = nothing.cgroup;
         stage.net = nothing.net;
         stage.observer_cost = nothing.observer_cost;
-        stage.load.response_ns =
-            Distribution { p99: None, count: 64, ..stage.load.response_ns.clone() };
+        stage.load.response_ns = Distribution {
+            p99: None,
+            p999: None,
+            p9999: None,
+            count: 64,
+            ..stage.load.response_ns.clone()
+        };
         stage.samples.clear();
         stage.verdict = Verdict::default();
     }

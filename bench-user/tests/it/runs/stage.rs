@@ -151,8 +151,13 @@ fn load(around: &Around, repetition: u32) -> LoadSample {
         bytes_out: requests * 60,
         response_ns: Distribution {
             count: requests,
+            min: Some(of_three(around.p50 / 4, repetition)),
             p50: Some(of_three(around.p50, repetition)),
+            p90: Some(of_three(around.p50 * 3 / 2, repetition)),
             p99: Some(of_three(around.p99, repetition)),
+            p999: Some(of_three(around.p99 * 2, repetition)),
+            p9999: Some(of_three(around.p99 * 4, repetition)),
+            max: Some(of_three(around.p99 * 5, repetition)),
             ..Distribution::default()
         },
         service_ns: None,
@@ -207,8 +212,12 @@ fn sched(around: &Around, requests: u64, repetition: u32) -> Sched {
         migrations: Value(7),
         runqlat_ns: Distribution {
             count: switches.count,
+            min: Some(500),
             p50: Some(4_000),
+            p90: Some(20_000),
             p99: Some(of_three(around.runq_p99, repetition)),
+            p999: Some(300_000),
+            p9999: (switches.count >= 10_000).then_some(600_000),
             max: Some(900_000),
             ..Distribution::default()
         },

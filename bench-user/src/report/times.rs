@@ -1,0 +1,131 @@
+//! Distributions in full: every percentile that the samples support, between the smallest and the
+//! largest sample. What they do not support is said with the count that it needs.
+
+use super::figures::{self, NONE};
+use super::levels::{Ladder, Row};
+use super::page::Table;
+use super::reasons::Reasons;
+use crate::analyze::bootstrap;
+use crate::distribution::{Distribution, Percentile};
+use crate::units::show_ns;
+
+/// The column that says which time a row is of.
+const MEASURE: usize = 2;
+
+/// The response times of every level and, in the open loop, the service times; `None` where no
+/// level has any.
+pub(super) fn table(ladders: &[Ladder<'_>]) -> Option<Table> {
+    let mut titles = vec!["target", ">conns", "time", ">samples", ">min"];
+    let percentiles = Percentile::ALL.map(|percentile| format!(">{}", percentile.label));
+    titles.extend(percentiles.iter().map(String::as_str));
+    titles.push(">max");
+    let mut table = Table::new(titles);
+    for ladder in ladders {
+        for row in &ladder.rows {
+            for (measure, times) in measures(row) {
+                let mut cells = vec![
+                    ladder.target.name.clone(),
+                    row.connections.to_string(),
+                    measure.to_owned(),
+                    times.iter().map(|d| d.count).min().map_or(NONE.into(), figures::count),
+                    edge(times.iter().map(|d| d.min).collect::<Option<Vec<_>>>(), Iterator::min),
+                ];
+                cells.extend(Percentile::ALL.map(|p| median(&times, p).unwrap_or(NONE.into())));
+                cells.push(edge(times.iter().map(|d| d.max).collect(), Iterator::max));
+                table.rows.push(cells);
+            }
+        }
+    }
+    if table.rows.iter().all(|cells| cells[MEASURE] == "response") {
+        table.columns.remove(MEASURE);
+        table.rows.iter_mut().for_each(|cells| drop(cells.remove(MEASURE)));
+    }
+    (!table.rows.is_empty()).then_some(table)
+}
+
+/// Notes which percentiles the samples of a level do not support.
+pub(super) fn note_missing(ladder: &Ladder<'_>, reasons: &mut Reasons) {
+    for row in &ladder.rows {
+        for (measure, times) in measures(row) {
+            for percentile in Percentile::ALL {
+                if let Err(why) = median(&times, percentile) {
+                    let (label, connections) = (percentile.label, row.connections);
+                    let what = format!("{measure} {label} at {connections} connections");
+                    reasons.note(&ladder.target.name, &what, &why);
+                }
+            }
+        }
+    }
+}
+
+/// One distribution as a part of a sentence: `min 1 ns, p50 2 ns, max 4 ns (p90 needs 10 samples)`.
+pub(super) fn line(d: &Distribution) -> String {
+    let shown = |label: &str, ns: u64| format!("{label} {}", figures::ns(ns));
+    let found = Percentile::ALL.map(|percentile| (percentile.label, d.percentile(percentile)));
+    let mut parts: Vec<String> = d.min.map(|ns| shown("min", ns)).into_iter().collect();
+    let has = |(label, value): &(&str, Result<u64, _>)| Some(shown(label, *value.as_ref().ok()?));
+    parts.extend(found.iter().filter_map(has));
+    parts.extend(d.max.map(|ns| shown("max", ns)));
+    let missing: Vec<String> = found.into_iter().filter_map(|(_, value)| value.err()).collect();
+    let missing =
+        if missing.is_empty() { String::new() } else { format!(" ({})", missing.join(", ")) };
+    parts.join(", ") + &missing
+}
+
+fn measures<'a>(row: &Row<'a>) -> Vec<(&'static str, Vec<&'a Distribution>)> {
+    let response = row.stages.iter().map(|stage| &stage.load.response_ns).collect();
+    let service: Vec<_> =
+        row.stages.iter().filter_map(|stage| stage.load.service_ns.as_ref()).collect();
+    let mut measures = vec![("response", response)];
+    if !service.is_empty() {
+        measures.push(("service", service));
+    }
+    measures
+}
+
+/// The median over the repetitions, as of every other figure; each of them must support it.
+#[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
+fn median(times: &[&Distribution], percentile: Percentile) -> Result<String, String> {
+    let each = times.iter().map(|d| d.percentile(percentile).map(|ns| ns as f64));
+    let values = each.collect::<Result<Vec<f64>, String>>()?;
+    bootstrap::median(&values).map(show_ns).ok_or_else(|| percentile.rule())
+}
+
+fn edge(
+    values: Option<Vec<u64>>,
+    pick: impl FnOnce(std::vec::IntoIter<u64>) -> Option<u64>,
+) -> String {
+    values.and_then(|values| pick(values.into_iter())).map_or(NONE.into(), figures::ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::Histogram;
+
+    fn of(values: impl IntoIterator<Item = u64>) -> Distribution {
+        let mut h = Histogram::new(3).unwrap();
+        values.into_iter().for_each(|value| h.record(value).unwrap());
+        Distribution::from_histogram(&h, None)
+    }
+
+    #[test]
+    fn a_line_says_what_the_samples_do_not_support() {
+        assert_eq!(
+            line(&of(1..=100)),
+            "min 1 ns, p50 50 ns, p90 90 ns, p99 99 ns, max 100 ns (p99.9 needs 1,000 samples, \
+             p99.99 needs 10,000 samples)"
+        );
+        assert!(
+            line(&of((0..10_000).map(|i| 1 + i % 2000))).ends_with("p99.99 2.0 µs, max 2.0 µs")
+        );
+    }
+
+    #[test]
+    fn every_repetition_must_support_a_percentile() {
+        let (many, few) = (of(1..=1000), of(1..=999));
+        assert_eq!(median(&[&many, &many], Percentile::P999).as_deref(), Ok("999 ns"));
+        let why = median(&[&many, &few], Percentile::P999).unwrap_err();
+        assert_eq!(why, "p99.9 needs 1,000 samples");
+    }
+}
