@@ -76,33 +76,48 @@ pub fn nearest(name: &str) -> &'static str {
         .map_or("load.achieved_rps", String::as_str)
 }
 
+/// Every name that does not depend on what happened in a stage, in alphabetical order.
+#[must_use]
+pub fn all() -> &'static [String] {
+    &NAMES
+}
+
 static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut names: Vec<String> = STANDARD.iter().map(|metric| metric.name.to_owned()).collect();
     names.extend(DERIVED.map(str::to_owned));
-    let stage = template();
-    for (block, json) in [
-        ("load", serde_json::to_value(&stage.load)),
-        ("syscalls", serde_json::to_value(&stage.syscalls)),
-        ("sched", serde_json::to_value(&stage.sched)),
-        ("cgroup", serde_json::to_value(&stage.cgroup)),
-        ("net", serde_json::to_value(stage.net)),
-        ("observer_cost", serde_json::to_value(&stage.observer_cost)),
-    ] {
-        leaves(block, &json.unwrap_or_default(), &mut names);
-    }
+    names.extend(numbers(&template()).into_iter().map(|(name, _)| name));
     names.sort_unstable();
     names.dedup();
     names
 });
 
-fn leaves(path: &str, json: &Value, into: &mut Vec<String>) {
+/// The numbers that the record holds of a stage, by name, those that are `null` too.
+#[must_use]
+pub fn numbers(stage: &StageRecord) -> Vec<(String, Value)> {
+    let mut numbers = Vec::new();
+    for (block, json) in [
+        ("load", serde_json::to_value(&stage.load)),
+        ("syscalls", serde_json::to_value(&stage.syscalls)),
+        ("sched", serde_json::to_value(&stage.sched)),
+        ("perf", serde_json::to_value(&stage.perf)),
+        ("cgroup", serde_json::to_value(&stage.cgroup)),
+        ("net", serde_json::to_value(&stage.net)),
+        ("machine", serde_json::to_value(&stage.machine)),
+        ("observer_cost", serde_json::to_value(&stage.observer_cost)),
+    ] {
+        leaves(block, json.unwrap_or_default(), &mut numbers);
+    }
+    numbers
+}
+
+fn leaves(path: &str, json: Value, into: &mut Vec<(String, Value)>) {
     match json {
         Value::Object(map) => {
             for (key, value) in map {
                 leaves(&format!("{path}.{key}"), value, into);
             }
         }
-        Value::Number(_) | Value::Null => into.push(path.to_owned()),
+        Value::Number(_) | Value::Null => into.push((path.to_owned(), json)),
         Value::Bool(_) | Value::String(_) | Value::Array(_) => {}
     }
 }

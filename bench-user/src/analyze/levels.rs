@@ -20,7 +20,7 @@ pub fn steps<'r>(run: &RunRecord, target: &'r TargetRecord) -> Vec<Step<'r>> {
     let mut counted: Vec<&StageRecord> = target
         .stages
         .iter()
-        .filter(|s| s.repetition >= run.plan.discard && twin(target, s).is_none())
+        .filter(|s| s.repetition >= run.plan.discard && !is_control(target, s))
         .collect();
     counted.sort_by_key(|s| (s.index, s.repetition));
     counted
@@ -31,6 +31,12 @@ pub fn steps<'r>(run: &RunRecord, target: &'r TargetRecord) -> Vec<Step<'r>> {
             stages: stages.to_vec(),
         })
         .collect()
+}
+
+/// Whether a stage repeats an observed one with the probes detached, and so does not count.
+#[must_use]
+pub fn is_control(target: &TargetRecord, stage: &StageRecord) -> bool {
+    twin(target, stage).is_some()
 }
 
 /// The observed stage that a control stage repeats. A run that observes nothing has no twins,

@@ -58,6 +58,7 @@ fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
         "perf" => serde_json::to_value(&stage.perf),
         "cgroup" => serde_json::to_value(&stage.cgroup),
         "net" => serde_json::to_value(stage.net.clone()),
+        "machine" => serde_json::to_value(&stage.machine),
         "observer_cost" => serde_json::to_value(&stage.observer_cost),
         _ => return Err(unknown(name)),
     };

@@ -11,7 +11,7 @@ pub use measure::{CommandArgs, ExecArgs, FindArgs, LoadArgs, ObserveArgs, RunArg
 pub use stored::{
     CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, ReportArgs, ServeArgs,
 };
-pub use value::{BuiltinName, Format, OrOff, OrderName};
+pub use value::{BuiltinName, Format, OrOff, OrderName, ReportFormat};
 
 /// Drives a ladder of HTTP load at a server and counts in the kernel what the server's cgroup does
 ///

@@ -7,7 +7,7 @@ use clap::Args;
 use clap_complete::Shell;
 use url::Url;
 
-use super::{BuiltinName, Format};
+use super::{BuiltinName, Format, ReportFormat};
 
 /// `crawl`.
 #[derive(Debug, Args)]
@@ -34,14 +34,18 @@ pub struct CrawlArgs {
 /// `report`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Example:
-  bench-user report bench-runs/ID --format markdown --out report.md")]
+Examples:
+  bench-user report bench-runs/ID --format markdown --out report.md
+  bench-user report bench-runs/ID --format csv --out stages.csv
+  bench-user report bench-runs/ID --format hlog --out run.hlog
+
+In CSV an empty cell was not measured, or is a percentile that the samples do not support.")]
 pub struct ReportArgs {
     /// Run folder, or a run.json
     pub run: PathBuf,
     /// How to render it
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: ReportFormat,
     /// Write into this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

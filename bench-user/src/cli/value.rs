@@ -36,6 +36,22 @@ pub enum Format {
     Json,
 }
 
+/// How a stored run is rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ReportFormat {
+    /// Tables for a terminal
+    #[default]
+    Text,
+    /// Tables for a document
+    Markdown,
+    /// The record itself
+    Json,
+    /// One row a stage, for spreadsheets and data frames
+    Csv,
+    /// The histograms as an HdrHistogram interval log, for its log tools
+    Hlog,
+}
+
 /// The built-in servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BuiltinName {

@@ -2,11 +2,12 @@
 //!
 //! Content and format are apart: `run`, `claims`, `compare` and `sample` each build a page of
 //! plain blocks, and `text` and `markdown` draw any page, so both show the same figures; `json`
-//! is the data itself. Pure: no clock, no environment, no terminal. A figure becomes percent here
+//! is the data itself and `export` hands it to other tools. Pure: no clock, no environment, no terminal. A figure becomes percent here
 //! and in the sentences of the record, never in its numbers.
 
 mod claims;
 mod compare;
+mod export;
 mod facts;
 mod figures;
 mod findings;
@@ -50,6 +51,23 @@ pub enum Format {
 /// What the writer says.
 pub fn render(run: &RunRecord, format: Format, out: &mut dyn Write) -> io::Result<()> {
     draw(run, || run::page(run), format, out)
+}
+
+/// Writes one row of comma-separated values for every stage; `export/csv.rs` names the columns.
+///
+/// # Errors
+/// What the writer says.
+pub fn csv(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    export::csv::write(run, out)
+}
+
+/// Writes the histograms of every stage as an HdrHistogram interval log.
+///
+/// # Errors
+/// What the writer says, or one sentence of the kind `InvalidData` when the record holds no
+/// histogram where it holds samples, or no date of its start.
+pub fn hlog(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    export::hlog::write(run, out)
 }
 
 /// Writes the claims alone, stage by stage.

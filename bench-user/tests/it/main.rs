@@ -12,6 +12,9 @@ mod golden;
 /// Reports against stored text.
 mod report;
 
+/// Runs in the formats of other tools.
+mod export;
+
 /// Records on disk.
 mod store;
 

@@ -12,9 +12,12 @@ use bench_user::distribution::Distribution;
 use bench_user::host::HostInfo;
 use bench_user::measured::Measured::{self, Value};
 use bench_user::plan::{Builtin, Ladder, Plan, TargetSpec};
-use bench_user::record::{Bottleneck, RunRecord, SCHEMA, TargetRecord, Tool, Urls, Verdict};
+use bench_user::record::{
+    Bottleneck, Loop, RunRecord, SCHEMA, StageRecord, TargetRecord, Tool, Urls, Verdict,
+};
 use bench_user::target::{Exit, Idle, Image, TargetKind};
 use bench_user::units::Span;
+use hdrhistogram::Histogram;
 
 use analysis::{analysis, claims};
 use stage::{Around, LEAN, chatty, stage};
@@ -27,6 +30,43 @@ pub(crate) fn two_targets() -> RunRecord {
     run.analysis = Some(analysis(&run.targets));
     run.claims = claims();
     run
+}
+
+/// Four stages with the histograms of what they timed: a discarded and a counted one of a closed
+/// loop, an open one, and its control stage.
+pub(crate) fn with_histograms() -> RunRecord {
+    let mut run = unfinished();
+    run.plan.discard = 1;
+    let mut lean = climbed("lean", &LEAN[..1]);
+    lean.stages.truncate(2);
+    let mut open = climbed("four writes, open", &chatty()[..1]);
+    open.stages.drain(..1);
+    open.stages.truncate(1);
+    open.stages[0].kind = Loop::Open;
+    open.stages[0].offered_rps = Some(12_000.5);
+    open.stages[0].load.service_ns = Some(timed(200, 11_000));
+    let mut control = StageRecord { observed: false, ..open.stages[0].clone() };
+    control.load.service_ns = None;
+    control.sched = Measured::unavailable("the probes are detached in the control stage");
+    open.stages.push(control);
+    run.targets = vec![lean, open];
+    let stages = run.targets.iter_mut().flat_map(|target| &mut target.stages);
+    for (place, stage) in (1..).zip(stages) {
+        stage.load.window_start_ns = 1_000_000_000 + place * 6_500_000_123;
+        stage.load.response_ns = timed(1_000 * place, 500 * place);
+        if let Value(sched) = &mut stage.sched {
+            sched.runqlat_ns = timed(10 * place, 90 * place);
+        }
+    }
+    run
+}
+
+/// So many samples from `base` microseconds on, each a little longer than the one before.
+fn timed(base: u64, samples: u64) -> Distribution {
+    let mut histogram = Histogram::new(3).unwrap();
+    let longest = base * 1000 + (samples - 1) * 997;
+    (0..samples).for_each(|i| histogram.record(base * 1000 + i * 997).unwrap());
+    Distribution::from_histogram(&histogram, Some((base * 1000, longest)))
 }
 
 /// A run that a signal ended in its second level; never analysed.
