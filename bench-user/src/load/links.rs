@@ -17,7 +17,8 @@ static ALL: LazyLock<Selector> =
 ///
 /// `page` is the address that the page was got from in the end, after redirects. `assets` adds
 /// style sheets, icons, scripts and images.
-pub(super) fn links(page: &Url, html: &str, assets: bool) -> Vec<Url> {
+#[must_use]
+pub fn links(page: &Url, html: &str, assets: bool) -> Vec<Url> {
     let document = Html::parse_document(html);
     // The first `<base href>` counts, and it is itself relative to the page.
     let base = document

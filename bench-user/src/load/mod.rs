@@ -53,6 +53,7 @@ pub use crawl::{Crawl, CrawlError, CrawlLimits, SkipReason, Skipped, crawl};
 pub use descriptors::{DescriptorError, ensure_descriptors};
 pub use generator::{Generator, LoadError, RunningLoad};
 pub use outcome::{FailureClass, Outcomes};
+pub use links::links;
 pub use requests::{RequestError, check_headers};
 pub use sample::{Account, Connections, Events, GeneratorUse, LoadSample, Offered, Progress};
 pub use setup::{DialSpec, LoadSetup, OpenLoop, RequestSpec, StageLoad, Window};

@@ -13,7 +13,7 @@ pub use findings::{
     Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, LadderFindings, Level, PairFinding,
     StageClaim, UslFit, Verdict,
 };
-pub use store::{RunDir, StoreError, read};
+pub use store::{RunDir, StoreError, parse, read};
 
 use crate::host::HostInfo;
 pub use crate::ladder::StageSample;

@@ -193,12 +193,20 @@ pub fn read(path: &Path) -> Result<RunRecord, StoreError> {
         io::ErrorKind::NotFound => StoreError::Missing(path.to_path_buf()),
         _ => io_error("read", &file, cause),
     })?;
-    let broken = |problem: String| StoreError::NotARecord { path: file.clone(), problem };
-    let Head { schema } = serde_json::from_slice(&text).map_err(|e| broken(e.to_string()))?;
+    parse(&text, &file)
+}
+
+/// Parses the text of a record. `path` stands for it in errors.
+///
+/// # Errors
+/// [`StoreError::Schema`] and [`StoreError::NotARecord`], as [`read`].
+pub fn parse(text: &[u8], path: &Path) -> Result<RunRecord, StoreError> {
+    let broken = |problem: String| StoreError::NotARecord { path: path.into(), problem };
+    let Head { schema } = serde_json::from_slice(text).map_err(|e| broken(e.to_string()))?;
     if schema != SCHEMA {
-        return Err(StoreError::Schema { path: file, found: schema });
+        return Err(StoreError::Schema { path: path.into(), found: schema });
     }
-    decode(&text).map_err(|e| broken(format!("at {}: {}", e.path(), e.inner())))
+    decode(text).map_err(|e| broken(format!("at {}: {}", e.path(), e.inner())))
 }
 
 /// The part of a record that every version of the format has.

@@ -15,6 +15,9 @@ mod report;
 /// Runs in the formats of other tools.
 mod export;
 
+/// The entries of the fuzz targets, with seeded mutations.
+mod fuzz;
+
 /// Records on disk.
 mod store;
 

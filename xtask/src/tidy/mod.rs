@@ -51,7 +51,10 @@ fn collect(root: &Path, folder: &Path, sources: &mut Vec<Source>) -> Result<()> 
         .with_context(listing)?;
     paths.sort();
     for path in paths {
-        if path.is_dir() {
+        if path.ends_with("target") {
+            // What cargo made for the fuzz targets, which are a workspace of their own.
+            continue;
+        } else if path.is_dir() {
             collect(root, &path, sources)?;
         } else if path.extension().is_some_and(|end| end == "rs") {
             let text = read(&path)?;
