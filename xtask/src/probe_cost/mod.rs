@@ -12,7 +12,6 @@
 
 mod cgroup;
 mod observer;
-mod statistics;
 mod table;
 mod workload;
 

@@ -1,7 +1,7 @@
 //! The measurements as a table.
 
-use super::statistics::Quartiles;
 use super::{Case, Measurements, Yardstick};
+use crate::statistics::Quartiles;
 
 /// A pipe exchange makes a read and a write for each context switch.
 const SYSCALLS_PER_SWITCH: f64 = 2.0;

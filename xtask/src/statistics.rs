@@ -2,15 +2,15 @@
 
 /// The middle of some values and how far they spread.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Quartiles {
-    pub(super) low: f64,
-    pub(super) median: f64,
-    pub(super) high: f64,
+pub(crate) struct Quartiles {
+    pub(crate) low: f64,
+    pub(crate) median: f64,
+    pub(crate) high: f64,
 }
 
 impl Quartiles {
     /// Of at least one value; `None` for none. Between two values the quantile is interpolated.
-    pub(super) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut sorted: Vec<f64> = values.into_iter().collect();
         sorted.sort_by(f64::total_cmp);
         let at = |quarter: usize| {
