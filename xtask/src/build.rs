@@ -11,7 +11,7 @@ use crate::{build_ebpf, setup, stamp};
 pub(crate) struct Args {
     /// Build with optimisations
     #[arg(long)]
-    release: bool,
+    pub(crate) release: bool,
 }
 
 /// The verb. Without a toolchain for the probes it says so and builds all the same.

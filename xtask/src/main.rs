@@ -8,12 +8,14 @@ mod build_ebpf;
 mod ci;
 mod install;
 mod lint;
+mod load_bench;
 mod privilege;
 mod probe_cost;
 mod process;
 mod run;
 mod setup;
 mod stamp;
+mod statistics;
 mod test;
 mod tidy;
 mod workspace;
@@ -55,9 +57,14 @@ enum Verb {
     Ci,
     /// Measure what the probes add to a syscall and to a context switch
     ProbeCost(probe_cost::Args),
+    /// Measure the load generator against wrk, h2load, autocannon and oha
+    LoadBench(load_bench::Args),
     /// The measured program of `probe-cost`: obeys commands on standard input
     #[command(hide = true)]
     Workload,
+    /// The server of `load-bench`: serves until its standard input ends
+    #[command(hide = true)]
+    EpollServer,
 }
 
 fn main() -> ExitCode {
@@ -85,7 +92,9 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Tidy => tidy::main(&workspace)?,
         Verb::Ci => ci::main(&workspace)?,
         Verb::ProbeCost(args) => return probe_cost::main(&workspace, &args),
+        Verb::LoadBench(args) => load_bench::main(&workspace, &args)?,
         Verb::Workload => probe_cost::workload()?,
+        Verb::EpollServer => load_bench::epoll_server()?,
     }
     Ok(ExitCode::SUCCESS)
 }

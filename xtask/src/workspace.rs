@@ -38,6 +38,11 @@ impl Workspace {
         self.target.join("release").join("bench-user")
     }
 
+    /// The release build of this program.
+    pub(crate) fn release_xtask(&self) -> PathBuf {
+        self.target.join("release").join("xtask")
+    }
+
     /// Tools that were installed for this workspace only.
     pub(crate) fn tools(&self) -> PathBuf {
         self.target.join("tools")
