@@ -13,8 +13,9 @@ use std::io::{self, ErrorKind, Read, Write, stdin, stdout};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with};
@@ -46,7 +47,7 @@ pub(crate) fn serve() -> Result<()> {
     let mut server = Server::listen()?;
     writeln!(stdout(), "{}", server.listener.local_addr().context("ask for the address")?)?;
     watch(&server.epoll, stdin(), COMMANDS, EventFlags::IN).context("wait for standard input")?;
-    while server.turn()? {}
+    while server.turn(None)? {}
     Ok(())
 }
 
@@ -95,9 +96,10 @@ impl Server {
         })
     }
 
-    /// Waits for events and handles them; whether to go on.
-    fn turn(&mut self) -> Result<bool> {
-        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), None) {
+    /// Waits for events, for so long at most, and handles them; whether to go on.
+    fn turn(&mut self, patience: Option<&Timespec>) -> Result<bool> {
+        match epoll::wait(&self.epoll, spare_capacity(&mut self.events), patience) {
+            Ok(0) => bail!("nothing happened in time"),
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error).context("wait for events"),
         }

@@ -37,6 +37,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn requests_are_read_from_the_result() {
+        let result = include_str!("../captured/oha.json");
+        assert_eq!(parse(result).expect("a result"), Count { ok: 21380, failed: 0 });
+    }
+
+    #[test]
     fn requests_in_flight_at_the_end_are_neither_completed_nor_failed() {
         let result = r#"{"statusCodeDistribution": {"200": 7, "204": 1, "503": 2},
             "errorDistribution": {"aborted due to deadline": 10, "connection closed": 3}}"#;
