@@ -20,6 +20,9 @@ const BODY_LIMIT: usize = 16 << 20;
 /// hyper's own limit of 100 is below what real servers send.
 const MAX_HEADERS: usize = 256;
 
+/// Largest head of a response, bytes; hyper's own limit is about 400 kB.
+pub(crate) const MAX_HEAD: usize = 1 << 20;
+
 /// A whole answer.
 #[derive(Debug, Clone)]
 pub struct Fetched {
@@ -95,6 +98,7 @@ pub(crate) fn lenient_client() -> Builder {
     let mut builder = Builder::new();
     builder
         .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD)
         .allow_spaces_after_header_name_in_responses(true)
         .allow_obsolete_multiline_headers_in_responses(true)
         .ignore_invalid_headers_in_responses(true);

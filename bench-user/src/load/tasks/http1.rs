@@ -31,6 +31,9 @@ use crate::load::outcome::{Failure, FailureClass, Status, chain};
 use crate::load::recorder::IsLive;
 use crate::load::requests::Prepared;
 
+/// Final for hyper, and no answer to any request of ours.
+const SWITCHING_PROTOCOLS: u16 = 101;
+
 /// An open connection.
 #[derive(Debug)]
 pub(super) struct Http1 {
@@ -89,6 +92,10 @@ impl Http1 {
         let seen = Arc::clone(&self.informational);
         on_informational(&mut request, move |_head| _ = seen.fetch_add(1, Relaxed));
         let answer = self.whole_answer(request).await.map_err(|e| exchanging(&e, &self.wire))?;
+        if answer.status.http == SWITCHING_PROTOCOLS {
+            let message = "101 Switching Protocols, which nobody asked for";
+            return Err(Failure::new(FailureClass::Protocol, message));
+        }
         self.settle().await?;
         self.has_answered = true;
         Ok(answer)
