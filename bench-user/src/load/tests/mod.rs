@@ -10,6 +10,15 @@ mod crawl;
 /// Servers that fail them.
 mod failed;
 
+/// A server that stands still.
+mod freeze;
+
+/// Every way of speaking HTTP/1.1 at every endpoint.
+mod matrix;
+
+/// Servers that take no connections.
+mod unreachable;
+
 /// A stage as a whole.
 mod whole_stage;
 
@@ -22,8 +31,8 @@ use url::Url;
 
 use super::test_server::{Counts, Next, Peer, Request, TestServer, refusing_address};
 use super::{
-    Account, DialSpec, Generator, IntervalLoad, LoadError, LoadSample, LoadSetup, RequestSpec,
-    StageLoad, Window,
+    Account, DialSpec, FailureClass, Generator, IntervalLoad, LoadError, LoadSample, LoadSetup,
+    RequestSpec, StageLoad, Window,
 };
 use crate::clock;
 use crate::plan::{Client, Protocol, WebsocketMode};
