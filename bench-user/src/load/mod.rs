@@ -26,6 +26,7 @@ mod dial;
 mod events;
 mod generator;
 mod interval;
+mod lean;
 mod links;
 mod outcome;
 mod pacer;

@@ -93,10 +93,20 @@ impl Requests {
     /// The next request of the round: of any number of requests, every address has as many as any
     /// other, or one more. Workers share the count only where there is more than one address.
     pub(super) fn next(&self) -> &Prepared {
-        match &*self.list {
-            [only] => only,
-            several => &several[self.next.fetch_add(1, Relaxed) % several.len()],
+        self.at(self.next_place())
+    }
+
+    /// The place of the next request, for who keeps no reference to it.
+    pub(super) fn next_place(&self) -> usize {
+        match self.list.len() {
+            1 => 0,
+            several => self.next.fetch_add(1, Relaxed) % several,
         }
+    }
+
+    /// The request at a place.
+    pub(super) fn at(&self, place: usize) -> &Prepared {
+        &self.list[place]
     }
 
     /// The first request; there is at least one.

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use super::control::Control;
 use super::dial::Dialer;
+use super::lean::Lean;
 use super::pacer::Pacer;
 use super::recorder::{Live, Recorder};
 use super::requests::Requests;
@@ -17,6 +18,7 @@ use super::schedule::Schedule;
 use super::tally::Tally;
 use super::tasks::Tasks;
 use super::{LoadSetup, StageLoad};
+use crate::plan::Client;
 
 /// Between the first connects of two connections, ns: 1,600 connections open over 160 ms, so
 /// that the stage's own start does not overflow the target's accept queue.
@@ -82,8 +84,7 @@ impl Worker {
         ready: &SyncSender<io::Result<()>>,
     ) {
         let live = Live::default();
-        let engine = Tasks::new(&self, live.clone());
-        let (mut engine, result) = match engine {
+        let (mut engine, result) = match self.engine(&live) {
             Ok(engine) => (Some(engine), Ok(())),
             Err(error) => (None, Err(error)),
         };
@@ -91,8 +92,15 @@ impl Worker {
         drop(ready.send(result));
         let Some(engine) = &mut engine else { return };
         while let Some(order) = engine.next_order(&mut orders) {
-            self.obey(engine, &order, &live);
+            self.obey(&mut **engine, &order, &live);
         }
+    }
+
+    fn engine(&self, live: &Live) -> io::Result<Box<dyn Engine>> {
+        Ok(match self.setup.client {
+            Client::Lean => Box::new(Lean::new(self, live.clone())?),
+            Client::Hyper => Box::new(Tasks::new(self, live.clone())?),
+        })
     }
 
     fn obey(&self, engine: &mut dyn Engine, order: &Order, live: &Live) {

@@ -164,6 +164,15 @@ impl TestServer {
         Self::on(TcpListener::bind("127.0.0.1:0").unwrap(), behaviour)
     }
 
+    /// Answers when the head of a request is there, and reads no body.
+    pub(super) fn of_heads<F>(behaviour: F) -> Self
+    where
+        F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self::with_rule(listener, Arc::new(|_| false), Arc::new(behaviour))
+    }
+
     /// Serves a socket that listens already.
     fn on<F>(listener: TcpListener, behaviour: F) -> Self
     where

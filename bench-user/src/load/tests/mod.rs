@@ -1,14 +1,54 @@
 //! The generator against servers that keep and break HTTP in every way: its report must agree
 //! with the server's own counts, exactly.
 
-/// Servers that answer every request.
-mod answered;
-
 /// A site that is crawled.
 mod crawl;
 
-/// Servers that fail them.
-mod failed;
+/// The same tests for a client.
+macro_rules! tests_of {
+    ($name:ident, $client:expr) => {
+        #[path = "."]
+        mod $name {
+            use super::*;
+
+            fn trial(urls: &[Url]) -> Trial {
+                trial_of($client, urls)
+            }
+
+            fn against<F>(behaviour: F) -> (LoadSample, Counts)
+            where
+                F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
+            {
+                against_with(behaviour, |_| {})
+            }
+
+            fn against_with<F>(behaviour: F, change: fn(&mut Trial)) -> (LoadSample, Counts)
+            where
+                F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
+            {
+                super::against($client, behaviour, change)
+            }
+
+            /// Servers that answer every request.
+            #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
+            mod answered;
+
+            /// Servers that fail them.
+            #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
+            mod failed;
+
+            /// A stage as a whole.
+            #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
+            mod whole_stage;
+        }
+    };
+}
+
+tests_of!(hyper, Client::Hyper);
+tests_of!(lean, Client::Lean);
+
+/// What only the lean client does.
+mod only_lean;
 
 /// A server that stands still.
 mod freeze;
@@ -18,9 +58,6 @@ mod matrix;
 
 /// Servers that take no connections.
 mod unreachable;
-
-/// A stage as a whole.
-mod whole_stage;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -49,10 +86,10 @@ struct Trial {
 }
 
 /// A stage of a quarter of a second without a warm-up, over two workers.
-fn trial(urls: &[Url]) -> Trial {
+fn trial_of(client: Client, urls: &[Url]) -> Trial {
     let setup = LoadSetup {
         protocol: Protocol::Http1,
-        client: Client::Hyper,
+        client,
         pipeline: 1,
         streams: 1,
         websocket: WebsocketMode::Echo,
@@ -80,15 +117,26 @@ fn trial(urls: &[Url]) -> Trial {
     Trial { setup, stage }
 }
 
+/// The same by the hyper client, where a test chooses its clients itself.
+fn trial(urls: &[Url]) -> Trial {
+    trial_of(Client::Hyper, urls)
+}
+
 fn run(trial: Trial) -> (LoadSample, Vec<IntervalLoad>) {
+    let at_a_time = trial.stage.connections * trial.setup.pipeline;
     let mut generator = Generator::start(trial.setup).unwrap();
     let (sample, intervals) = generator.begin(trial.stage).unwrap().finish();
-    check_books(&sample, &intervals);
+    check_books_of(&sample, &intervals, at_a_time);
     (sample, intervals)
 }
 
 /// What holds for every stage, whatever the server does.
 fn check_books(sample: &LoadSample, intervals: &[IntervalLoad]) {
+    check_books_of(sample, intervals, sample.connections.asked);
+}
+
+/// The same with so many requests out at a time.
+fn check_books_of(sample: &LoadSample, intervals: &[IntervalLoad], at_a_time: u32) {
     let account = &sample.account;
     assert_eq!(
         account.started,
@@ -98,7 +146,7 @@ fn check_books(sample: &LoadSample, intervals: &[IntervalLoad]) {
     assert_eq!(account.completed, account.ok + account.http_error, "{account:?}");
     assert_eq!(account.failed, account.classes.values().sum::<u64>(), "{account:?}");
     let late = account.completed - sample.requests;
-    assert!(late <= u64::from(sample.connections.asked), "ended after the window: {late}");
+    assert!(late <= u64::from(at_a_time), "ended after the window: {late}");
     assert_eq!(intervals.iter().map(|i| i.completed).sum::<u64>(), sample.requests);
     let timed = sample.requests + sample.outcomes.timeout;
     assert_eq!(sample.response_ns.count, timed, "nothing dropped, nothing invented");
@@ -107,14 +155,7 @@ fn check_books(sample: &LoadSample, intervals: &[IntervalLoad]) {
 }
 
 /// Runs a stage against a server and gives the report and the server's own counts.
-fn against<F>(behaviour: F) -> (LoadSample, Counts)
-where
-    F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
-{
-    against_with(behaviour, |_| {})
-}
-
-fn against_with<F>(behaviour: F, change: fn(&mut Trial)) -> (LoadSample, Counts)
+fn against<F>(client: Client, behaviour: F, change: fn(&mut Trial)) -> (LoadSample, Counts)
 where
     F: Fn(&Request, &mut Peer) -> Next + Send + Sync + 'static,
 {
@@ -122,7 +163,7 @@ where
     for _ in 0..20 {
         let behaviour = Arc::clone(&behaviour);
         let server = TestServer::start(move |request, peer| behaviour(request, peer));
-        let mut trial = trial(&[server.url("/a?b#c")]);
+        let mut trial = trial_of(client, &[server.url("/a?b#c")]);
         change(&mut trial);
         let (sample, _) = run(trial);
         if !stood_still(&sample) {

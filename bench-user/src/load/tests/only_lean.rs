@@ -1,0 +1,109 @@
+//! What only the lean client does: pipelining, and an answer that comes before the whole request.
+
+use super::*;
+
+#[test]
+fn pipelined_requests_are_answered_in_order_and_counted_once() {
+    let server = TestServer::start(|_, peer| {
+        peer.answer(OK);
+        Next::Keep
+    });
+    let mut trial = trial_of(Client::Lean, &["/0", "/1"].map(|path| server.url(path)));
+    trial.setup.pipeline = 4;
+    let (sample, _) = run(trial);
+    let counts = server.finish();
+    assert_all_answered(&sample, &counts);
+    assert_eq!(sample.account.started, counts.all_received());
+    assert!(sample.account.started >= 4 * u64::from(CONNECTIONS));
+    assert_eq!(counts.accepted, u64::from(CONNECTIONS));
+    assert_eq!(sample.bytes_in, 5 * sample.requests);
+}
+
+#[test]
+fn pipelined_requests_that_meet_a_close_are_sent_again_once() {
+    // Every connection answers two requests and closes: of four requests that were out on the
+    // second connection of a request, none may be lost and none sent a third time.
+    let (sample, counts) = against(
+        Client::Lean,
+        |request, peer| {
+            peer.answer(OK);
+            if request.place == 2 { Next::Close } else { Next::Keep }
+        },
+        |trial| trial.setup.pipeline = 3,
+    );
+    assert_eq!(sample.account.completed, counts.answered);
+    assert!(sample.account.retried > 0, "{:?}", sample.account);
+    let broken = sample.outcomes.early_close + sample.outcomes.reset;
+    assert_eq!(broken, sample.outcomes.failed(), "{:?}", sample.outcomes);
+    assert_eq!(sample.account.in_flight_at_end, 0);
+}
+
+#[test]
+fn an_answer_before_the_whole_request_counts_and_ends_the_connection() {
+    // The body does not fit into the sockets, and the server does not read it.
+    let (sample, counts) = with_body(32 << 20, || {
+        TestServer::of_heads(|_, peer| {
+            peer.answer("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno");
+            Next::Hold
+        })
+    });
+    assert!(sample.account.completed > 0, "{:?}", sample.outcomes);
+    assert_eq!(sample.account.completed, counts.answered, "{:?}", sample.outcomes);
+    assert!(sample.outcomes.other_status.keys().eq(&[413]), "{:?}", sample.outcomes);
+    assert_eq!((sample.account.failed, sample.outcomes.retried), (0, 0));
+    assert_eq!(sample.connect_ns.count, counts.accepted);
+}
+
+#[test]
+fn a_large_body_is_written_as_the_socket_takes_it() {
+    let (sample, counts) = with_body(8 << 20, || {
+        TestServer::start(|_, peer| {
+            peer.answer(OK);
+            Next::Keep
+        })
+    });
+    assert_all_answered(&sample, &counts);
+    assert_eq!(sample.account.started, counts.all_received());
+    assert!(sample.bytes_out > sample.requests * (8 << 20));
+}
+
+#[test]
+fn unix_sockets_carry_the_same_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            std::thread::spawn(move || {
+                use std::io::{Read as _, Write as _};
+                let mut stream = stream.unwrap();
+                while stream.read(&mut [0; 4096]).is_ok_and(|bytes| bytes > 0) {
+                    drop(stream.write_all(OK.as_bytes()));
+                }
+            });
+        }
+    });
+    let mut trial = trial_of(Client::Lean, &["http://localhost/".parse().unwrap()]);
+    trial.setup.dial.unix_socket = Some(path);
+    let (sample, _) = run(trial);
+    assert!(sample.outcomes.ok > 0);
+    assert_eq!((sample.account.failed, sample.account.in_flight_at_end), (0, 0));
+    assert_eq!(sample.bytes_in, 5 * sample.requests);
+}
+
+/// A stage of requests with so many bytes, in a window that a slow machine answers one in.
+fn with_body(bytes: usize, server: fn() -> TestServer) -> (LoadSample, Counts) {
+    for window_ms in [250, 2_000, 20_000] {
+        let server = server();
+        let mut trial = trial_of(Client::Lean, &[server.url("/")]);
+        trial.setup.requests.body = Some(vec![b'x'; bytes].into());
+        trial.setup.timeout = Duration::from_secs(120);
+        trial.stage.window.end_ns = trial.stage.window.start_ns + window_ms * MS;
+        trial.stage.cooldown = Duration::from_secs(120);
+        let (sample, _) = run(trial);
+        if sample.requests > 0 {
+            return (sample, server.finish());
+        }
+    }
+    panic!("in twenty seconds this machine answered no request of {bytes} bytes");
+}
