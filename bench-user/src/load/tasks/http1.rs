@@ -85,6 +85,11 @@ impl Http1 {
         self.has_answered && has_ended && self.wire.read() == 0
     }
 
+    /// Bytes came before any of the present request went out, so they are no answer to it.
+    pub(super) fn met_unasked_bytes(&self) -> bool {
+        self.has_answered && self.wire.written() == 0 && self.wire.read() > 0
+    }
+
     /// Sends a request and waits for the last byte of its response.
     pub(super) async fn exchange(&mut self, request: &Prepared) -> Result<Answer, Failure> {
         self.wire.begin();

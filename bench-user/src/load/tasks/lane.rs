@@ -173,6 +173,11 @@ impl Lane {
             }
             let Some(link) = &mut self.link else { continue };
             let result = link.exchange(request).await;
+            if result.is_err() && link.met_unasked_bytes() {
+                setting.recorder.unasked_bytes();
+                self.link = None;
+                continue;
+            }
             // A close that was met before a byte went out is not even a second sending.
             let may_repeat = request.is_idempotent || link.written() == 0;
             if result.is_ok() || !link.met_keep_alive_close() || !may_repeat {

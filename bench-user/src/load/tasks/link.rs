@@ -71,6 +71,13 @@ impl Link {
         }
     }
 
+    /// Bytes came before any of the present request went out, so they are no answer to it.
+    pub(super) fn met_unasked_bytes(&self) -> bool {
+        match self {
+            Self::Http1(link) => link.met_unasked_bytes(),
+        }
+    }
+
     /// Waits, with no request out, until the link ends; whether bytes came that nobody asked for.
     pub(super) async fn ended_by_itself(&mut self) -> bool {
         match self {

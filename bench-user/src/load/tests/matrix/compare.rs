@@ -133,12 +133,12 @@ impl Case {
         let (sample, tally) = (&self.sample, &self.tally);
         page.same("connections opened", sample.connect_ns.count, self.accepted);
         let asked = u64::from(CONNECTIONS);
-        // Those of the window; whoever lost its connection in a request opens another after it.
-        let again = self.accepted.saturating_sub(asked);
+        // Those of the window; at most one for each connection after it. On a busy machine not
+        // every connection was opened a first time.
         let reconnects = sample.outcomes.reconnects;
         page.holds(
-            &format!("{reconnects} reconnects of {again}"),
-            reconnects <= again && again - reconnects <= asked,
+            &format!("{reconnects} reconnects, {} connections in all", self.accepted),
+            reconnects < self.accepted && self.accepted - reconnects <= 2 * asked,
         );
         let ended = tally.ended;
         page.holds(
