@@ -60,6 +60,11 @@ fn resolve(plan: &mut Plan, folder: &Path) {
     if let Some(file) = &mut plan.claims_file {
         *file = folder.join(&*file);
     }
+    let load = &mut plan.load;
+    let files = [&mut load.body_file, &mut load.tls.ca, &mut load.unix_socket];
+    for file in files.into_iter().flatten() {
+        *file = folder.join(&*file);
+    }
     for target in &mut plan.targets {
         if target.command.is_some() {
             let dir = target.dir.take().unwrap_or_default();
@@ -118,6 +123,7 @@ fn problem(message: &str, key: &str) -> String {
     let mut words = message.lines().map(str::trim).collect::<Vec<_>>().join(", ");
     for (rust, plain) in [
         ("expected u32", "expected a whole number from 0 on"),
+        ("expected u64", "expected a whole number from 0 on"),
         ("expected f64", "expected a number"),
         ("expected a string", "expected text in quotes"),
         ("expected a boolean", "expected true or false"),
@@ -215,6 +221,10 @@ mod tests {
             at("plan.toml"),
             r#"
             claims_file = "claims.toml"
+            [load]
+            body_file = "body.bin"
+            unix_socket = "/run/absolute.sock"
+            tls = { ca = "keys/ca.pem" }
             [[target]]
             name = "here"
             command = ["./server"]
@@ -233,6 +243,9 @@ mod tests {
         .unwrap();
         std::fs::write(at("claims.toml"), "[[claim]]\nid = \"filed\"\ncel = \"true\"\n").unwrap();
         let plan = read(&at("plan.toml")).unwrap();
+        assert_eq!(plan.load.body_file, Some(at("body.bin")));
+        assert_eq!(plan.load.tls.ca, Some(at("keys/ca.pem")));
+        assert_eq!(plan.load.unix_socket.as_deref(), Some(Path::new("/run/absolute.sock")));
         let [here, below] = &plan.targets[..] else { panic!("two targets") };
         assert_eq!(here.dir.as_deref(), Some(folder.path()));
         assert_eq!(here.urls, Some(UrlSource::Named(at("urls.txt").display().to_string())));

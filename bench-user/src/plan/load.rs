@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::units::Span;
 
@@ -43,7 +43,8 @@ pub struct LoadSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_file: Option<PathBuf>,
     /// `user:password` for an `Authorization: Basic` header; only the user is kept in the record.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "without_password")]
+    #[schemars(with = "Option<String>")]
     pub basic_auth: Option<String>,
     /// Shuffles the order of a list of addresses (0: as given) and draws the Poisson arrivals.
     pub seed: u64,
@@ -197,5 +198,32 @@ impl LoadSpec {
     pub fn client_for(&self, is_tls: bool) -> Client {
         let lean_can = self.protocol == Protocol::Http1 && !is_tls;
         self.client.unwrap_or(if lean_can { Client::Lean } else { Client::Hyper })
+    }
+}
+
+/// The password's place in a record.
+const HIDDEN: &str = "***";
+
+/// A record is passed on and a password is not: what stays tells the user, and can be read again.
+fn without_password<S: Serializer>(auth: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    let hidden = auth.as_ref().map(|auth| {
+        let user = auth.split_once(':').map_or(auth.as_str(), |(user, _password)| user);
+        format!("{user}:{HIDDEN}")
+    });
+    hidden.serialize(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_not_kept_and_what_is_kept_can_be_read_again() {
+        let auth = |text: &str| LoadSpec { basic_auth: Some(text.into()), ..LoadSpec::default() };
+        let json = serde_json::to_string(&auth("me:p:w")).unwrap();
+        assert!(json.contains("\"basic_auth\":\"me:***\"") && !json.contains("p:w"), "{json}");
+        assert_eq!(serde_json::from_str::<LoadSpec>(&json).unwrap(), auth("me:***"));
+        let none = serde_json::to_value(LoadSpec::default()).unwrap();
+        assert_eq!(none.get("basic_auth"), None);
     }
 }

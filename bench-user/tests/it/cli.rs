@@ -92,10 +92,10 @@ fn what_contradicts_itself_cannot_run() {
         "--pid describes a target and so does the plan plan.toml: leave one of the two out",
     );
     check(
-        &["run", "--url", "https://127.0.0.1/"],
+        &["run", "--url", "wss://127.0.0.1/"],
         2,
-        "target \"127.0.0.1:443\" is at https://127.0.0.1/, and https is not supported yet: give \
-         its http:// address",
+        "target \"127.0.0.1:443\" is at wss://127.0.0.1/, and HTTP/1.1 is spoken: set `protocol` \
+         to \"websocket\"",
     );
     check(
         &["run", "--pid", "7", "--unit", "x", "--url", "http://127.0.0.1/"],

@@ -3,25 +3,24 @@
 //! whether a process, a file or a CPU exists is found out by who uses it.
 
 mod claims;
+mod load;
 mod target;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use hyper::header::{HeaderName, HeaderValue};
-
 pub use claims::claims;
 pub use target::{Purpose, target};
 
-use super::{Ladder, Limit, LoadSpec, Plan, PlanError, SpanLimit, StopRules};
+use super::{Ladder, Limit, Plan, PlanError, SpanLimit, StopRules};
 use crate::units::Span;
 
 /// More connections than the local ports of one address could serve.
 const CONNECTIONS_MAX: u32 = 100_000;
 /// Far above any use; a larger number is a slip that would run for weeks.
 const REPEAT_MAX: u32 = 1000;
-/// More load threads than any machine has CPUs for.
-const WORKERS_MAX: u32 = 1024;
+/// More requests per second than any client of one machine sends.
+const RATE_MAX: f64 = 10_000_000.0;
 /// Looking more often would measure the looking.
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
 
@@ -35,7 +34,8 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
     repetitions(plan)?;
     ladder(&plan.ladder)?;
     stop_rules(&plan.stop)?;
-    load(&plan.load)?;
+    load::keys(&plan.load)?;
+    load::protocol(&plan.load, &plan.ladder)?;
     ensure(plan.observe.interval.0 >= INTERVAL_MIN, || {
         format!("`interval` is {}: raise it to 10ms or more", plan.observe.interval)
     })?;
@@ -49,6 +49,7 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
             format!("two targets are named \"{}\": rename one", spec.name)
         })?;
     }
+    load::addresses(&plan.load, &plan.targets)?;
     let names: Vec<_> = plan.targets.iter().map(|spec| spec.name.as_str()).collect();
     claims(&plan.claims, &names, &plan.ladder.connections)
 }
@@ -96,9 +97,30 @@ fn ladder(ladder: &Ladder) -> Result<(), PlanError> {
             format!("the ladder has {level} connections twice: take one out and use `repeat`")
         })?;
     }
+    rates(ladder)?;
     ensure(!ladder.duration.0.is_zero(), || {
         "`duration` is 0s: a stage needs a measured window, such as \"30s\"".into()
     })
+}
+
+/// Stages of an open loop differ in their rate alone.
+fn rates(ladder: &Ladder) -> Result<(), PlanError> {
+    let connections = ladder.connections.len();
+    ensure(ladder.rates.is_empty() || connections == 1, || {
+        format!(
+            "`rates` are sent over one number of connections, and `connections` has {connections}: \
+             give it one number, such as [100]"
+        )
+    })?;
+    for (n, rate) in ladder.rates.iter().enumerate() {
+        ensure(rate.is_finite() && *rate > 0.0 && *rate <= RATE_MAX, || {
+            format!("a stage has a rate of {rate}: it must be above 0 and at most {RATE_MAX}")
+        })?;
+        ensure(!ladder.rates[..n].contains(rate), || {
+            format!("the ladder has the rate {rate} twice: take one out and use `repeat`")
+        })?;
+    }
+    Ok(())
 }
 
 fn stop_rules(stop: &StopRules) -> Result<(), PlanError> {
@@ -127,6 +149,7 @@ const SPAN_MAX: Span = Span::from_secs(86_400);
 /// No time of a plan is beyond a day.
 fn spans(plan: &Plan) -> Result<(), PlanError> {
     let ladder = &plan.ladder;
+    let connecting = plan.load.connect_timeout.map(|span| ("connect_timeout", span));
     let targets = plan.targets.iter().map(|target| ("ready_within", target.ready_within));
     [
         ("duration", ladder.duration),
@@ -136,6 +159,7 @@ fn spans(plan: &Plan) -> Result<(), PlanError> {
         ("interval", plan.observe.interval),
     ]
     .into_iter()
+    .chain(connecting)
     .chain(targets)
     .try_for_each(|(key, span)| {
         ensure(span <= SPAN_MAX, || {
@@ -151,27 +175,6 @@ fn cpu_list(list: &str) -> Result<(), PlanError> {
         Ok(_) => Ok(()),
         Err(why) => refuse(why),
     }
-}
-
-fn load(load: &LoadSpec) -> Result<(), PlanError> {
-    ensure(load.workers.is_none_or(|n| (1..=WORKERS_MAX).contains(&n)), || {
-        format!("`workers` must be from 1 to {WORKERS_MAX}: leave it out for half of the CPUs")
-    })?;
-    ensure(!load.timeout.0.is_zero(), || {
-        "`timeout` is 0s, in which no request can be answered: raise it".into()
-    })?;
-    if let Some(list) = &load.cpus {
-        cpu_list(list)?;
-    }
-    for (name, value) in &load.headers {
-        ensure(HeaderName::from_bytes(name.as_bytes()).is_ok(), || {
-            format!("\"{name}\" is not the name of a header: use letters, digits and `-`")
-        })?;
-        ensure(HeaderValue::from_str(value).is_ok(), || {
-            format!("the header \"{name}\" has a value with control characters: take them out")
-        })?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -78,6 +78,7 @@ fn no_time_is_beyond_a_day() {
         ("ladder", "warmup"),
         ("ladder", "pause"),
         ("load", "timeout"),
+        ("load", "connect_timeout"),
         ("observe", "interval"),
     ] {
         check(&format!("[{table}]\n{key} = \"25h\""), &format!("`{key}` is 1day 1h: {day}"));
@@ -101,25 +102,35 @@ fn a_stop_rule_is_a_limit_or_off() {
 }
 
 #[test]
-fn the_generator_can_work() {
-    check(
-        "[load]\nworkers = 0",
-        "`workers` must be from 1 to 1024: leave it out for half of the CPUs",
-    );
-    check(
-        "[load]\ntimeout = \"0s\"",
-        "`timeout` is 0s, in which no request can be answered: raise it",
-    );
-    check("[load]\ncpus = \"all\"", "\"all\" is not a list of CPUs: write one as \"0-3,6\"");
-    check(
-        "[load.headers]\n\"a b\" = \"x\"",
-        "\"a b\" is not the name of a header: use letters, digits and `-`",
-    );
-    check(
-        "[load.headers]\na = \"x\\ny\"",
-        "the header \"a\" has a value with control characters: take them out",
-    );
+fn samples_are_some_time_apart() {
     check("[observe]\ninterval = \"1ms\"", "`interval` is 1ms: raise it to 10ms or more");
+}
+
+#[test]
+fn rates_are_distinct_and_of_one_number_of_connections() {
+    let rates = |list: &str| format!("[ladder]\nconnections = [5]\nrates = {list}");
+    check(
+        "[ladder]\nconnections = [5, 7]\nrates = [100.0]",
+        "`rates` are sent over one number of connections, and `connections` has 2: give it one \
+         number, such as [100]",
+    );
+    for (list, rate) in [("[1.0, 0.0]", "0"), ("[-1.0]", "-1"), ("[inf]", "inf"), ("[nan]", "NaN")]
+    {
+        check(
+            &rates(list),
+            &format!("a stage has a rate of {rate}: it must be above 0 and at most 10000000"),
+        );
+    }
+    check(
+        &rates("[10000000.5]"),
+        "a stage has a rate of 10000000.5: it must be above 0 and at most 10000000",
+    );
+    check(
+        &rates("[0.5, 2.0, 0.5]"),
+        "the ladder has the rate 0.5 twice: take one out and use `repeat`",
+    );
+    let text = format!("{}\n[[target]]\nname = \"a\"\nbuiltin = \"lean\"", rates("[0.5, 1e7]"));
+    super::plan(&parse(&text, "the plan").unwrap()).unwrap();
 }
 
 #[test]

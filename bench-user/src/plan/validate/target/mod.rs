@@ -90,7 +90,7 @@ fn addresses(spec: &TargetSpec, way: &str, purpose: Purpose) -> Result<(), PlanE
             )
         });
     };
-    http(base, name)?;
+    requestable(base, name)?;
     match &spec.urls {
         Some(UrlSource::List(list)) => {
             ensure(!list.is_empty(), || {
@@ -113,7 +113,7 @@ fn addresses(spec: &TargetSpec, way: &str, purpose: Purpose) -> Result<(), PlanE
 
 fn joined(base: &Url, address: &str, name: &str) -> Result<(), PlanError> {
     match base.join(address) {
-        Ok(url) => http(&url, name),
+        Ok(url) => requestable(&url, name),
         Err(error) => refuse(format!(
             "target \"{name}\" has an address \"{address}\" that cannot be read ({error}): write \
              it as /path or http://host/path"
@@ -121,13 +121,10 @@ fn joined(base: &Url, address: &str, name: &str) -> Result<(), PlanError> {
     }
 }
 
-fn http(url: &Url, name: &str) -> Result<(), PlanError> {
+/// Which scheme goes with which protocol is said in `load/`.
+fn requestable(url: &Url, name: &str) -> Result<(), PlanError> {
     match url.scheme() {
-        "http" => Ok(()),
-        "https" => refuse(format!(
-            "target \"{name}\" is at {url}, and https is not supported yet: give its http:// \
-             address"
-        )),
+        "http" | "https" | "ws" | "wss" => Ok(()),
         // `localhost:3000` parses as an address of the scheme `localhost`.
         _ => refuse(format!(
             "target \"{name}\" is at \"{url}\", which is no http:// address: write it in full, \

@@ -39,14 +39,13 @@ fn what_is_only_watched_needs_no_address_but_a_cgroup() {
 }
 
 #[test]
-fn addresses_are_http() {
+fn addresses_are_of_http_or_websocket() {
+    for scheme in ["http", "https", "ws", "wss"] {
+        target(&spec(&format!("url = \"{scheme}://x/\"")), Purpose::Load).unwrap();
+    }
     check(
         "pid = 1",
         "target \"t\" has no `url`: say where its requests go, such as http://127.0.0.1:3000/",
-    );
-    check(
-        "url = \"https://x/\"",
-        "target \"t\" is at https://x/, and https is not supported yet: give its http:// address",
     );
     check(
         "url = \"localhost:3000\"",
@@ -54,8 +53,9 @@ fn addresses_are_http() {
          such as http://127.0.0.1:3000/",
     );
     check(
-        &format!("{URL}urls = [\"/a\", \"https://x/\"]"),
-        "target \"t\" is at https://x/, and https is not supported yet: give its http:// address",
+        &format!("{URL}urls = [\"/a\", \"ftp://x/\"]"),
+        "target \"t\" is at \"ftp://x/\", which is no http:// address: write it in full, such as \
+         http://127.0.0.1:3000/",
     );
     check(
         &format!("{URL}urls = []"),
