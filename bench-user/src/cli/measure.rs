@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use url::Url;
 
-use super::value::{header, variable};
-use super::{BuiltinName, OrOff, OrderName};
+use super::value::variable;
+use super::{BuiltinName, ConnectionArgs, OrOff, OrderName, RequestArgs};
 use crate::units::{Bytes, Span};
 
 /// `run`.
@@ -24,6 +24,8 @@ Examples:
       starts a command in a cgroup of its own and measures it
   bench-user run --url http://127.0.0.1:8080/
       client numbers only: an address has no kernel side
+  bench-user run --url http://127.0.0.1:8080/ --connections 100 --rate 1000,2000,4000
+      open loop: sends by a schedule, also while answers are slow
 
 A target is given by flags or by a plan file, not by both. Without either, the built-in pair is
 measured. The flags of the ladder, the stop rules, the load and the observation override a plan.")]
@@ -135,6 +137,10 @@ pub struct LoadArgs {
     /// Connections of each stage, such as 10,20,50
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub connections: Vec<u32>,
+    /// Requests per second of each stage, whether or not earlier ones were answered (open loop),
+    /// over one number of --connections [default: none, closed loop]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub rate: Vec<f64>,
     /// Length of the measured window of a stage [default: 30s]
     #[arg(long, value_name = "TIME")]
     pub duration: Option<Span>,
@@ -153,18 +159,18 @@ pub struct LoadArgs {
     /// How the repetitions of several targets alternate [default: interleaved]
     #[arg(long, value_enum)]
     pub order: Option<OrderName>,
-    /// A request without its last byte after this long is a timeout [default: 10s]
-    #[arg(long, value_name = "TIME")]
-    pub timeout: Option<Span>,
     /// Load threads [default: half of the CPUs]
     #[arg(long, value_name = "N")]
     pub workers: Option<u32>,
     /// CPUs the load threads are pinned to, such as 4-7 [default: the last half of four or more]
     #[arg(long, value_name = "LIST")]
     pub load_cpus: Option<String>,
-    /// Extra request header; may be given again
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
-    pub header: Vec<(String, String)>,
+    /// What is requested.
+    #[command(flatten)]
+    pub request: RequestArgs,
+    /// Over which connections.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
     /// End a ladder after more failed requests than this [default: 0]
     #[arg(long, value_name = "N|off", help_heading = "Stop rules")]
     pub stop_errors: Option<OrOff<u64>>,

@@ -2,16 +2,21 @@
 //! and in the commands.
 
 mod measure;
+mod request;
 mod stored;
 mod value;
 
 use clap::{Parser, Subcommand};
 
 pub use measure::{CommandArgs, ExecArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs};
+pub use request::{ConnectionArgs, RequestArgs};
 pub use stored::{
     CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, ReportArgs, ServeArgs,
 };
-pub use value::{BuiltinName, Format, OrOff, OrderName, ReportFormat};
+pub use value::{
+    ArrivalsName, BuiltinName, CatchUpName, ClientName, Format, OrOff, OrderName, ProtocolName,
+    ReportFormat, WebsocketName,
+};
 
 /// Drives a ladder of HTTP load at a server and counts in the kernel what the server's cgroup does
 ///

@@ -70,6 +70,61 @@ pub enum OrderName {
     Serial,
 }
 
+/// What is spoken on the connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProtocolName {
+    /// HTTP/1.1
+    Http1,
+    /// HTTP/2: by ALPN over TLS, with prior knowledge otherwise
+    Http2,
+    /// Unary gRPC calls
+    Grpc,
+    /// Server-sent events, a stream held open on every connection
+    Sse,
+    /// WebSocket
+    Websocket,
+    /// Connections that are opened, held and not used
+    Idle,
+}
+
+/// Which client makes the requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ClientName {
+    /// The least client CPU per request, for plain HTTP/1.1
+    Lean,
+    /// Every protocol
+    Hyper,
+}
+
+/// How the requests of an open loop are spread over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsName {
+    /// One every 1/rate
+    Constant,
+    /// Random gaps of mean 1/rate, as independent users make
+    Poisson,
+}
+
+/// What happens to requests of an open loop that are late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CatchUpName {
+    /// Sent as soon as a connection is free
+    Queue,
+    /// Never sent, and counted as skipped
+    Skip,
+    /// Sent at no more than twice the rate
+    Cap,
+}
+
+/// What WebSocket connections do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WebsocketName {
+    /// A message there and one back, as a request and its response
+    Echo,
+    /// Counts what comes
+    Listen,
+}
+
 /// `KEY=VALUE`.
 pub(super) fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

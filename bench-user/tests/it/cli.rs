@@ -5,7 +5,7 @@ use std::process::Output;
 
 use assert_cmd::Command;
 use bench_user::cli::Cli;
-use bench_user::plan::{self, Plan};
+use bench_user::plan::{self, Plan, Protocol};
 use clap::CommandFactory as _;
 use serde_json::Value;
 
@@ -131,6 +131,31 @@ fn the_plan_of_the_readme_is_valid() {
     let plan = plan::file::parse(fence(&readme(), "The plan file", "toml"), "README.md").unwrap();
     plan::validate::plan(&plan).unwrap();
     assert_eq!((plan.targets.len(), plan.claims.len()), (2, 1));
+}
+
+#[test]
+fn the_kinds_of_load_of_the_readme_are_valid_plans() {
+    let readme = readme();
+    let fences = section(&readme, "Kinds of load").split("```toml\n").skip(1);
+    let plans: Vec<Plan> = fences
+        .map(|from| from.split_once("```").expect("the end of the fence").0)
+        .map(|text| plan::file::parse(text, "README.md").unwrap())
+        .collect();
+    for plan in &plans {
+        plan::validate::plan(plan).unwrap();
+    }
+    let protocols: Vec<_> = plans.iter().map(|plan| plan.load.protocol).collect();
+    assert_eq!(
+        protocols,
+        [
+            Protocol::Http1,
+            Protocol::Http2,
+            Protocol::Grpc,
+            Protocol::Sse,
+            Protocol::Websocket,
+            Protocol::Idle
+        ]
+    );
 }
 
 #[test]

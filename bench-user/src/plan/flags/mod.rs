@@ -1,5 +1,7 @@
 //! The command line as a plan: flags for a single target, and flags that override a plan's keys.
 
+mod load;
+
 use std::path::Path;
 
 use super::validate::{self, Purpose};
@@ -160,12 +162,8 @@ fn last_part(path: &Path) -> Option<String> {
 }
 
 fn override_keys(plan: &mut Plan, args: &LoadArgs) {
-    if !args.connections.is_empty() {
-        plan.ladder.connections.clone_from(&args.connections);
-    }
-    set(&mut plan.ladder.duration, args.duration);
-    set(&mut plan.ladder.warmup, args.warmup);
-    set(&mut plan.ladder.pause, args.pause);
+    load::override_ladder(&mut plan.ladder, args);
+    load::override_load(&mut plan.load, args);
     set(&mut plan.repeat, args.repeat);
     set(&mut plan.discard, args.discard);
     set(
@@ -175,10 +173,6 @@ fn override_keys(plan: &mut Plan, args: &LoadArgs) {
             OrderName::Serial => Order::Serial,
         }),
     );
-    set(&mut plan.load.timeout, args.timeout);
-    set(&mut plan.load.workers, args.workers.map(Some));
-    set(&mut plan.load.cpus, args.load_cpus.clone().map(Some));
-    plan.load.headers.extend(args.header.iter().cloned());
     set(&mut plan.stop.errors, args.stop_errors.map(count_limit));
     set(&mut plan.stop.non_2xx, args.stop_non_2xx.map(count_limit));
     set(

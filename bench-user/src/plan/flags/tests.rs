@@ -4,6 +4,7 @@ use clap::Parser as _;
 
 use super::*;
 use crate::cli::{Cli, Command};
+use crate::plan::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, TlsSpec, WebsocketMode};
 use crate::units::{Bytes, Span};
 
 fn plan_of(line: &str) -> Result<Plan, PlanError> {
@@ -85,6 +86,63 @@ fn every_rule_and_observation_flag_reaches_its_key() {
     assert!(!plan.observe.enabled && plan.observe.control && plan.observe.probe_log);
     let off = plan_of("--stop-p99 off").unwrap();
     assert_eq!(off.stop.p99, SpanLimit::Switch(false));
+}
+
+#[test]
+fn every_load_flag_reaches_its_key() {
+    let plan = plan_of(
+        "--url https://h/a/b --connections 5 --rate 0.5,2000 --protocol grpc --client hyper \
+         --streams 3 -X POST -d hi --basic-auth me:pw --seed 9 -4 --source 127.0.0.1,127.0.0.2 \
+         --connect-timeout 2s --ca ca.pem --server-name x.test --arrivals poisson --catch-up cap",
+    )
+    .unwrap();
+    assert_eq!((plan.ladder.connections, plan.ladder.rates), (vec![5], vec![0.5, 2000.0]));
+    let tls = TlsSpec {
+        ca: Some("ca.pem".into()),
+        server_name: Some("x.test".into()),
+        ..TlsSpec::default()
+    };
+    let expected = LoadSpec {
+        protocol: Protocol::Grpc,
+        client: Some(Client::Hyper),
+        streams: 3,
+        method: Some("POST".into()),
+        body: Some("hi".into()),
+        basic_auth: Some("me:pw".into()),
+        seed: 9,
+        family: Some(Family::Ipv4),
+        sources: ["127.0.0.1", "127.0.0.2"].map(|source| source.parse().unwrap()).into(),
+        connect_timeout: Some(Span::from_secs(2)),
+        tls,
+        arrivals: Arrivals::Poisson,
+        catch_up: CatchUp::Cap,
+        ..LoadSpec::default()
+    };
+    assert_eq!(plan.load, expected);
+    let load = |line: &str| plan_of(&format!("--url http://h/ {line}")).unwrap().load;
+    assert_eq!(load("--pipeline 4 --client lean").pipeline, 4);
+    assert_eq!(load("--unix-socket /s").unix_socket.as_deref(), Some(Path::new("/s")));
+    assert_eq!(load("-6").family, Some(Family::Ipv6));
+    let listening = load("--protocol websocket --websocket listen");
+    assert_eq!(listening.websocket, WebsocketMode::Listen);
+    for flag in ["--no-verify", "--insecure"] {
+        assert!(!plan_of(&format!("--url https://h/ {flag}")).unwrap().load.tls.verify);
+    }
+}
+
+#[test]
+fn the_body_of_the_command_line_replaces_either_body_of_the_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("plan.toml");
+    let target = "[[target]]\nname = \"t\"\nurl = \"http://h/\"\n";
+    let body = |key: &str, line: &str| {
+        std::fs::write(&file, format!("{target}[load]\n{key} = \"of-plan\"\n")).unwrap();
+        let load = plan_of(&format!("{} {line}", file.display())).unwrap().load;
+        (load.body, load.body_file)
+    };
+    assert_eq!(body("body_file", "--body new"), (Some("new".into()), None));
+    assert_eq!(body("body", "--body-file new"), (None, Some("new".into())));
+    assert_eq!(body("body", ""), (Some("of-plan".into()), None));
 }
 
 #[test]
