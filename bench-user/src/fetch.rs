@@ -1,8 +1,13 @@
-//! One GET over a connection of its own: for readiness, crawling and health checks.
+//! One GET over a connection of its own, or a connection alone: for readiness, crawling and health
+//! checks.
 //!
 //! Follows no redirect, keeps no connection, asks for no encoding. Not used inside a stage:
 //! every hidden request would be in the server's counts.
 
+use std::io;
+use std::net::ToSocketAddrs as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -52,7 +57,7 @@ pub enum FetchError {
     Scheme(Url),
     /// Nobody took the connection.
     #[error("cannot connect to {0}: {1}; is the server listening there?")]
-    Connect(String, std::io::Error),
+    Connect(String, io::Error),
     /// The answer was broken.
     #[error("no HTTP answer from {0}: {1}")]
     Http(Url, String),
@@ -84,6 +89,32 @@ pub async fn get_async(url: &Url, timeout: Duration) -> Result<Fetched, FetchErr
     tokio::time::timeout(timeout, exchange(url))
         .await
         .unwrap_or_else(|_elapsed| Err(FetchError::Timeout(url.clone(), timeout)))
+}
+
+/// Opens a connection and closes it, for what does not speak plain HTTP/1.1.
+///
+/// # Errors
+/// [`FetchError::Connect`] with the last address that refused.
+pub fn knock(url: &Url, timeout: Duration) -> Result<(), FetchError> {
+    let name = authority(url);
+    let failed = |error| FetchError::Connect(name.clone(), error);
+    let mut last = io::ErrorKind::NotFound.into();
+    for address in name.to_socket_addrs().map_err(failed)? {
+        match std::net::TcpStream::connect_timeout(&address, timeout) {
+            Ok(_closed_at_once) => return Ok(()),
+            Err(error) => last = error,
+        }
+    }
+    Err(failed(last))
+}
+
+/// The same at a unix socket.
+///
+/// # Errors
+/// [`FetchError::Connect`].
+pub fn knock_unix(path: &Path) -> Result<(), FetchError> {
+    let failed = |error| FetchError::Connect(path.display().to_string(), error);
+    UnixStream::connect(path).map(drop).map_err(failed)
 }
 
 /// `host:port` of an address, IPv6 in brackets.
@@ -184,6 +215,20 @@ mod tests {
         assert_eq!(&get(&url, Duration::from_secs(5)).unwrap().body[..], b"hello");
         let (url, _server) = serve_once("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
         assert!(matches!(get(&url, Duration::from_secs(5)), Err(FetchError::Http(..))));
+    }
+
+    #[test]
+    fn a_knock_tells_whether_connections_are_taken() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url: Url = format!("https://{}/", listener.local_addr().unwrap()).parse().unwrap();
+        knock(&url, Duration::from_secs(5)).unwrap();
+        drop(listener);
+        assert!(matches!(knock(&url, Duration::from_secs(5)), Err(FetchError::Connect(..))));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        assert!(knock_unix(&path).unwrap_err().to_string().contains("listening"));
+        let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        knock_unix(&path).unwrap();
     }
 
     #[test]

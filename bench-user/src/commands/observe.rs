@@ -8,7 +8,7 @@ use bench_user::ladder::Interrupt;
 use bench_user::observe::{Look, ObserverSet, Options, Probes, Sample};
 use bench_user::plan::flags;
 use bench_user::report::{self, Format};
-use bench_user::target::{Exit, StartOptions, Target, TargetKind};
+use bench_user::target::{Contact, Exit, StartOptions, Target, TargetKind};
 use bench_user::units::{Bytes, show_count};
 use serde::Serialize;
 
@@ -31,8 +31,13 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     );
     let interrupt = Interrupt::install()?;
     let run_id = format!("observe-{}", std::process::id());
-    let options =
-        StartOptions { run_id: &run_id, logs_dir: Path::new(""), shim: None, interrupted: None };
+    let options = StartOptions {
+        run_id: &run_id,
+        logs_dir: Path::new(""),
+        shim: None,
+        interrupted: None,
+        contact: Contact::default(),
+    };
     let mut target = Target::start(&spec, &options)?;
     target.handle.cgroup.as_result().map_err(|why| anyhow::anyhow!("nothing to observe: {why}"))?;
     let mut observers =

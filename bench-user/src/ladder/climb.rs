@@ -70,6 +70,7 @@ impl Expedition<'_> {
             logs_dir: self.logs,
             shim: None,
             interrupted: Some(self.interrupt.flag()),
+            contact: setup::contact(&self.plan.load),
         };
         let target = match Target::start(spec, &options) {
             Err(TargetError::Interrupted) => return Ok(None),
@@ -94,11 +95,15 @@ impl Expedition<'_> {
     }
 
     /// One request before the load: a wrong address should not cost a whole stage, nor load the
-    /// wrong pages. Not where the plan allows other answers than 2xx.
+    /// wrong pages. Not where the plan allows other answers than 2xx, nor
+    /// where something else than plain HTTP/1.1 is spoken.
     fn answers_well(&self, name: &str, urls: &[Url]) -> Result<()> {
         let (Limit::MoreThan(_), Some(url)) = (self.plan.stop.non_2xx, urls.first()) else {
             return Ok(());
         };
+        if !setup::contact(&self.plan.load).speaks_http(url) {
+            return Ok(());
+        }
         let got = fetch::get(url, self.plan.load.timeout.0)
             .with_context(|| format!("target `{name}`"))?;
         let remedy = match got.status {

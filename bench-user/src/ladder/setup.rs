@@ -10,7 +10,8 @@ use url::Url;
 use super::Position;
 use crate::host::topology::Placement;
 use crate::load::{DialSpec, LoadSetup, OpenLoop, RequestSpec, StageLoad, Window};
-use crate::plan::{LoadSpec, Plan};
+use crate::plan::{LoadSpec, Plan, Protocol};
+use crate::target::Contact;
 
 /// What stays the same over a climb.
 pub(super) fn of_climb(plan: &Plan, urls: Arc<[Url]>, placement: &Placement) -> Result<LoadSetup> {
@@ -30,18 +31,33 @@ pub(super) fn of_climb(plan: &Plan, urls: Arc<[Url]>, placement: &Placement) -> 
             basic_auth: spec.basic_auth.clone(),
             seed: spec.seed,
         },
-        dial: DialSpec {
-            unix_socket: spec.unix_socket.clone(),
-            family: spec.family,
-            sources: spec.sources.clone(),
-            connect_timeout: spec.connect_timeout.map(|span| span.0),
-            tls: spec.tls.clone(),
-        },
+        dial: dial(spec),
         workers: placement.workers,
         cpus: placement.load_cpus.clone(),
         timeout: spec.timeout.0,
         interval_ns: interval_ns(plan),
     })
+}
+
+/// How its connections are opened.
+pub(super) fn dial(spec: &LoadSpec) -> DialSpec {
+    DialSpec {
+        unix_socket: spec.unix_socket.clone(),
+        family: spec.family,
+        sources: spec.sources.clone(),
+        connect_timeout: spec.connect_timeout.map(|span| span.0),
+        tls: spec.tls.clone(),
+    }
+}
+
+/// How a target that is loaded so is asked whether it is there. A stream of events answers a GET
+/// too, and never ends.
+pub(super) fn contact(spec: &LoadSpec) -> Contact<'_> {
+    match (&spec.unix_socket, spec.protocol) {
+        (Some(path), _) => Contact::Unix(path),
+        (None, Protocol::Http1) => Contact::Http,
+        (None, _) => Contact::Connection,
+    }
 }
 
 /// One stage of it.

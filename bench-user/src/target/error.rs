@@ -40,6 +40,9 @@ pub enum TargetError {
     /// Somebody else answers at its address.
     #[error("something answers at {0} before `{1}` was started; stop it or choose another port")]
     Taken(Url, String),
+    /// Somebody else takes connections at its unix socket.
+    #[error("something listens at {0} before `{1}` was started; stop it or choose another path")]
+    TakenSocket(String, String),
     /// A command that ended before it was ready.
     #[error("it ended before it was ready: {exit}; {last_words}")]
     Died {

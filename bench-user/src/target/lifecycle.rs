@@ -16,7 +16,7 @@ use super::found::{self, Found};
 use super::limits::Limits;
 use super::logs::Logs;
 use super::process::Started;
-use super::ready::{Question, announced_url, refuse_stranger};
+use super::ready::{Contact, Question, announced_url, refuse_stranger};
 use super::spawn::{CommandLine, OURSELVES, Spawned, Streams};
 use super::watch::Watch;
 use super::{Exit, Idle, Image, TargetError, TargetHandle, TargetKind, idle};
@@ -35,6 +35,8 @@ pub struct StartOptions<'a> {
     pub shim: Option<&'a Path>,
     /// Set when the user wants the program to end: waiting for a target to get ready ends then.
     pub interrupted: Option<&'a AtomicBool>,
+    /// How the target is asked whether it is there.
+    pub contact: Contact<'a>,
 }
 
 /// A target that is there to be measured. Dropping it is the same as stopping it.
@@ -80,7 +82,7 @@ impl Target {
     pub fn start(spec: &TargetSpec, options: &StartOptions<'_>) -> Result<Self, TargetError> {
         if let Some(command) = &spec.command {
             let url = spec.url.clone().ok_or_else(|| TargetError::NoUrl(spec.name.clone()))?;
-            refuse_stranger(&spec.name, &url)?;
+            refuse_stranger(&spec.name, &url, options.contact)?;
             let argv: Vec<OsString> = command.iter().map(OsString::from).collect();
             Self::start_program(spec, options, TargetKind::Command, &argv, Some(url))
         } else if let Some(kind) = spec.builtin {
@@ -123,7 +125,7 @@ impl Target {
             Some(url) => url,
             None => announced_url(spec, &mut process, &logs, options.interrupted)?,
         };
-        let question = Question::of(spec, &url)?;
+        let question = Question::of(spec, &url, options.contact)?;
         let startup_ns =
             question.ask_until_ready(spec, &mut process, &logs, options.interrupted)?;
         handle.urls = vec![url];
@@ -163,7 +165,8 @@ impl Target {
                 "requests to port {port} pass docker-proxy, which is outside the container: publish the port without it (host network) to measure the server alone"
             ));
         }
-        let question = spec.url.as_ref().map(|url| Question::of(spec, url)).transpose()?;
+        let question = spec.url.as_ref();
+        let question = question.map(|url| Question::of(spec, url, options.contact)).transpose()?;
         if let Some(question) = &question {
             question.ask_running()?;
         }

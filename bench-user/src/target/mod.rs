@@ -43,6 +43,7 @@ pub use lifecycle::{StartOptions, Target};
 pub use limits::Limits;
 pub use process::Started;
 pub use program::ProgramError;
+pub use ready::Contact;
 pub use shim::{WORD as SHIM_WORD, shim_main};
 pub use spawn::{CommandLine, Spawned, Streams};
 

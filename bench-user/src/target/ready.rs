@@ -1,5 +1,7 @@
 //! Whether a target answers, and when a started one first does.
 
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -20,13 +22,40 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How long a stranger on a command's port may take to show itself.
 const STRANGER_WITHIN: Duration = Duration::from_secs(1);
 
+/// How a target is asked whether it is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Contact<'a> {
+    /// By a GET over plain HTTP/1.1, which an https:// or wss:// address does not take.
+    #[default]
+    Http,
+    /// By a connection alone: it speaks something else.
+    Connection,
+    /// By a connection to this unix socket.
+    Unix(&'a Path),
+}
+
+impl Contact<'_> {
+    /// Requests to this address can be plain HTTP/1.1.
+    #[must_use]
+    pub fn speaks_http(self, url: &Url) -> bool {
+        self == Self::Http && url.scheme() == "http"
+    }
+}
+
 /// The question that tells whether a target is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Question {
-    /// Where it is asked.
-    pub(super) url: Url,
-    /// Only a 2xx will do; else any answer.
-    pub(super) needs_success: bool,
+pub(super) enum Question {
+    /// Is there an answer; only a 2xx will do where success is needed.
+    Get {
+        /// Where it is asked.
+        url: Url,
+        /// Else any answer will do.
+        needs_success: bool,
+    },
+    /// Is a connection taken at this address.
+    Knock(Url),
+    /// Is a connection taken at this unix socket.
+    KnockUnix(PathBuf),
 }
 
 impl Question {
@@ -34,13 +63,36 @@ impl Question {
     ///
     /// # Errors
     /// When `ready` is neither a path nor an address.
-    pub(super) fn of(spec: &TargetSpec, url: &Url) -> Result<Self, TargetError> {
-        match &spec.ready {
-            None => Ok(Self { url: url.clone(), needs_success: false }),
-            Some(ready) => match url.join(ready) {
-                Ok(url) => Ok(Self { url, needs_success: true }),
-                Err(error) => Err(TargetError::Ready(ready.clone(), error)),
-            },
+    pub(super) fn of(
+        spec: &TargetSpec,
+        url: &Url,
+        contact: Contact<'_>,
+    ) -> Result<Self, TargetError> {
+        let Some(ready) = &spec.ready else {
+            return Ok(match contact {
+                Contact::Unix(path) => Self::KnockUnix(path.to_owned()),
+                _ if contact.speaks_http(url) => {
+                    Self::Get { url: url.clone(), needs_success: false }
+                }
+                _ => Self::Knock(url.clone()),
+            });
+        };
+        let mut url = url.join(ready).map_err(|e| TargetError::Ready(ready.clone(), e))?;
+        if url.scheme() == "ws" {
+            // Both have the same default port, and the change is one that the URL standard allows.
+            url.set_scheme("http").ok();
+        }
+        Ok(Self::Get { url, needs_success: true })
+    }
+
+    /// Asks once: the status of an answer that is not good enough, or why there is none.
+    fn ask(&self, within: Duration) -> Result<Result<(), u16>, FetchError> {
+        match self {
+            Self::Get { url, needs_success } => fetch::get(url, within).map(|got| {
+                if *needs_success && !got.is_success() { Err(got.status) } else { Ok(()) }
+            }),
+            Self::Knock(url) => fetch::knock(url, within).map(Ok),
+            Self::KnockUnix(path) => fetch::knock_unix(path).map(Ok),
         }
     }
 
@@ -49,12 +101,12 @@ impl Question {
     /// # Errors
     /// When it does not answer, or not as it should.
     pub(super) fn ask_running(&self) -> Result<(), TargetError> {
-        match fetch::get(&self.url, ANSWER_WITHIN) {
-            Ok(got) if self.needs_success && !got.is_success() => {
-                Err(TargetError::Unready(self.url.clone(), got.status))
+        match (self.ask(ANSWER_WITHIN), self) {
+            (Ok(Err(status)), Self::Get { url, .. }) => {
+                Err(TargetError::Unready(url.clone(), status))
             }
-            Ok(_) => Ok(()),
-            Err(error) => Err(TargetError::Silent(Box::new(error))),
+            (Ok(_), _) => Ok(()),
+            (Err(error), _) => Err(TargetError::Silent(Box::new(error))),
         }
     }
 
@@ -71,13 +123,15 @@ impl Question {
     ) -> Result<u64, TargetError> {
         loop {
             let left = spec.ready_within.as_ns().saturating_sub(age_ns(process));
-            let last = match fetch::get(&self.url, ANSWER_WITHIN.min(Duration::from_nanos(left))) {
-                Ok(got) if !self.needs_success || got.is_success() => {
+            // A connect wants a time limit above nothing.
+            let within = ANSWER_WITHIN.min(Duration::from_nanos(left.max(1)));
+            let last = match self.ask(within) {
+                Ok(Ok(())) => {
                     let startup_ns = age_ns(process);
                     // Dead and yet answered: the answer came from somebody else.
                     return still_alive(process, logs).map(|()| startup_ns);
                 }
-                Ok(got) => format!("{} answers {}", self.url, got.status),
+                Ok(Err(status)) => format!("{self} answers {status}"),
                 Err(error @ FetchError::Scheme(_)) => {
                     return Err(TargetError::Silent(Box::new(error)));
                 }
@@ -92,9 +146,23 @@ impl Question {
         }
     }
 
-    /// Whether one GET answers 2xx.
+    /// Whether one GET answers 2xx, or a connection is taken.
     pub(super) fn is_healthy(&self) -> bool {
-        fetch::get(&self.url, ANSWER_WITHIN).is_ok_and(|got| got.is_success())
+        match self {
+            Self::Get { url, .. } => {
+                fetch::get(url, ANSWER_WITHIN).is_ok_and(|got| got.is_success())
+            }
+            _ => self.ask(ANSWER_WITHIN).is_ok(),
+        }
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Get { url, .. } | Self::Knock(url) => url.fmt(f),
+            Self::KnockUnix(path) => path.display().fmt(f),
+        }
     }
 }
 
@@ -103,13 +171,23 @@ impl Question {
 ///
 /// # Errors
 /// When somebody does.
-pub(super) fn refuse_stranger(name: &str, url: &Url) -> Result<(), TargetError> {
-    match fetch::get(url, STRANGER_WITHIN) {
-        Err(FetchError::Connect(..)) => Ok(()),
-        Err(error @ FetchError::Scheme(_)) => Err(TargetError::Silent(Box::new(error))),
-        Ok(_) | Err(FetchError::Http(..) | FetchError::Timeout(..)) => {
-            Err(TargetError::Taken(url.clone(), name.to_owned()))
+pub(super) fn refuse_stranger(
+    name: &str,
+    url: &Url,
+    contact: Contact<'_>,
+) -> Result<(), TargetError> {
+    let answer = match contact {
+        Contact::Unix(path) => fetch::knock_unix(path),
+        _ if contact.speaks_http(url) => fetch::get(url, STRANGER_WITHIN).map(drop),
+        _ => fetch::knock(url, STRANGER_WITHIN),
+    };
+    match (answer, contact) {
+        (Err(FetchError::Connect(..)), _) => Ok(()),
+        (Err(error @ FetchError::Scheme(_)), _) => Err(TargetError::Silent(Box::new(error))),
+        (_, Contact::Unix(path)) => {
+            Err(TargetError::TakenSocket(path.display().to_string(), name.to_owned()))
         }
+        _ => Err(TargetError::Taken(url.clone(), name.to_owned())),
     }
 }
 
@@ -162,44 +240,4 @@ fn age_ns(process: &Started) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::net::TcpListener;
-
-    use super::*;
-
-    fn spec(ready: Option<&str>) -> TargetSpec {
-        let spec: TargetSpec = toml::from_str("name = \"web\"").unwrap();
-        TargetSpec { ready: ready.map(str::to_owned), ..spec }
-    }
-
-    #[test]
-    fn ready_is_a_path_or_an_address_and_then_needs_a_2xx() {
-        let url: Url = "http://127.0.0.1:1/a/b?c".parse().unwrap();
-        let question = |ready| Question::of(&spec(ready), &url).unwrap();
-        assert_eq!(question(None), Question { url: url.clone(), needs_success: false });
-        let path = question(Some("/healthz"));
-        assert_eq!((path.url.as_str(), path.needs_success), ("http://127.0.0.1:1/healthz", true));
-        assert_eq!(question(Some("http://127.0.0.1:2/")).url.port(), Some(2));
-        assert!(Question::of(&spec(Some("http://:x")), &url).is_err());
-    }
-
-    #[test]
-    fn a_free_port_is_no_stranger_and_a_listener_that_says_nothing_is_one() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
-        let error = refuse_stranger("web", &url).unwrap_err().to_string();
-        assert!(error.contains(url.as_str()) && error.contains("another port"), "{error}");
-        drop(listener);
-        assert!(refuse_stranger("web", &url).is_ok());
-        assert!(matches!(
-            Question::of(&spec(None), &url).unwrap().ask_running(),
-            Err(TargetError::Silent(error)) if matches!(*error, FetchError::Connect(..))
-        ));
-    }
-
-    #[test]
-    fn https_is_refused_at_once() {
-        let url: Url = "https://127.0.0.1:1/".parse().unwrap();
-        assert!(matches!(refuse_stranger("web", &url), Err(TargetError::Silent(..))));
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use bench_user::clock;
 use bench_user::host::CgroupTrees;
 use bench_user::plan::TargetSpec;
 use bench_user::target::{
-    CommandLine, Limits, Spawned, StartOptions, Started, Streams, Target, TargetError,
+    CommandLine, Contact, Limits, Spawned, StartOptions, Started, Streams, Target, TargetError,
 };
 use libtest_mimic::Failed;
 
@@ -106,6 +106,7 @@ pub(super) fn options<'a>(run: &'a str, logs: &'a Path) -> StartOptions<'a> {
         logs_dir: logs,
         shim: Some(Path::new(BENCH_USER)),
         interrupted: None,
+        contact: Contact::default(),
     }
 }
 

@@ -1,0 +1,71 @@
+//! Questions to targets that are there, that are not, and that are somebody else.
+
+use std::net::TcpListener;
+
+use super::*;
+
+fn spec(ready: Option<&str>) -> TargetSpec {
+    let spec: TargetSpec = toml::from_str("name = \"web\"").unwrap();
+    TargetSpec { ready: ready.map(str::to_owned), ..spec }
+}
+
+#[test]
+fn ready_is_a_path_or_an_address_and_then_needs_a_2xx() {
+    let url: Url = "http://127.0.0.1:1/a/b?c".parse().unwrap();
+    let question = |ready| Question::of(&spec(ready), &url, Contact::Http).unwrap();
+    assert_eq!(question(None), Question::Get { url: url.clone(), needs_success: false });
+    let at = |url: &str| Question::Get { url: url.parse().unwrap(), needs_success: true };
+    assert_eq!(question(Some("/healthz")), at("http://127.0.0.1:1/healthz"));
+    assert_eq!(question(Some("http://127.0.0.1:2/")), at("http://127.0.0.1:2/"));
+    assert!(Question::of(&spec(Some("http://:x")), &url, Contact::Http).is_err());
+}
+
+#[test]
+fn what_does_not_speak_plain_http_is_asked_by_a_connection() {
+    let of = |url: &str, ready, contact| {
+        Question::of(&spec(ready), &url.parse().unwrap(), contact).unwrap()
+    };
+    for (url, contact) in [
+        ("https://127.0.0.1:1/", Contact::Http),
+        ("ws://127.0.0.1:1/", Contact::Connection),
+        ("http://127.0.0.1:1/", Contact::Connection),
+    ] {
+        assert_eq!(of(url, None, contact), Question::Knock(url.parse().unwrap()));
+    }
+    let path = Path::new("/s");
+    let unix = of("http://127.0.0.1:1/", None, Contact::Unix(path));
+    assert_eq!(unix, Question::KnockUnix(path.into()));
+    let health = Question::Get { url: "http://h/up".parse().unwrap(), needs_success: true };
+    assert_eq!(of("ws://h/feed", Some("/up"), Contact::Connection), health);
+    assert_eq!(of("https://h/", Some("http://h/up"), Contact::Http), health);
+}
+
+#[test]
+fn a_unix_socket_that_takes_connections_is_a_stranger() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let url: Url = "http://h/".parse().unwrap();
+    let contact = Contact::Unix(&path);
+    assert!(refuse_stranger("web", &url, contact).is_ok());
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let error = refuse_stranger("web", &url, contact).unwrap_err().to_string();
+    assert!(error.contains(&path.display().to_string()), "{error}");
+    Question::KnockUnix(path.clone()).ask_running().unwrap();
+    // A socket file that nobody listens at any more is left over.
+    drop(listener);
+    assert!(refuse_stranger("web", &url, contact).is_ok());
+}
+
+#[test]
+fn a_free_port_is_no_stranger_and_a_listener_that_says_nothing_is_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    let error = refuse_stranger("web", &url, Contact::Http).unwrap_err().to_string();
+    assert!(error.contains(url.as_str()) && error.contains("another port"), "{error}");
+    drop(listener);
+    assert!(refuse_stranger("web", &url, Contact::Http).is_ok());
+    assert!(matches!(
+        Question::of(&spec(None), &url, Contact::Http).unwrap().ask_running(),
+        Err(TargetError::Silent(error)) if matches!(*error, FetchError::Connect(..))
+    ));
+}
