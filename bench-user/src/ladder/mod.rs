@@ -179,6 +179,7 @@ pub fn run(
     let placement = topology::split(plan.load.workers, load_cpus.as_deref())?;
     let most = plan.ladder.connections.iter().max().copied().unwrap_or(0);
     load::check_headers(&plan.load.headers)?;
+    load::ensure_dialable(&setup::dial(&plan.load), most)?;
     load::ensure_descriptors(most, placement.workers)?;
     let mut expedition = climb::Expedition {
         plan,

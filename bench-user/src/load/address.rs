@@ -10,6 +10,7 @@ use std::time::Duration;
 use url::Url;
 
 use crate::fetch::authority;
+use crate::plan::Family;
 
 /// How long one address of several may take to accept the trial connection.
 const TRIAL: Duration = Duration::from_secs(1);
@@ -23,6 +24,15 @@ pub enum AddressError {
     /// The name is known and has no address.
     #[error("{0} has no address; check the host name in the address")]
     Nothing(String),
+    /// It has none of the family asked for.
+    #[error("{0} has no {1} address; change `family` or `sources`, or give another host name")]
+    Family(String, &'static str),
+    /// Some of the list is encrypted and some is not.
+    #[error(
+        "{0} and {1} cannot go over the same connections, because only one of them is encrypted; \
+         give addresses of one scheme"
+    )]
+    MixedTls(String, String),
     /// The list names more than one server.
     #[error(
         "{0} and {1} are different servers, and the connections of a stage go to one; \
@@ -31,17 +41,43 @@ pub enum AddressError {
     ManyServers(String, String),
 }
 
-/// The address that every one of `urls` is requested from.
-pub(super) fn pin(urls: &[Url]) -> Result<SocketAddr, AddressError> {
+/// The address that every one of `urls` is requested from, of this family where one is given.
+pub(super) fn pin(urls: &[Url], family: Option<Family>) -> Result<SocketAddr, AddressError> {
+    ensure_alike(urls)?;
     let mut names: Vec<String> = urls.iter().map(authority).collect();
     names.dedup();
     let first = names.first().cloned().unwrap_or_default();
-    let pinned = accepting(&resolve(&first)?).ok_or(AddressError::Nothing(first.clone()))?;
+    let pinned =
+        accepting(&of_family(&first, family)?).ok_or(AddressError::Nothing(first.clone()))?;
     match names.into_iter().skip(1).find_map(|name| other_server(name, pinned).transpose()) {
         None => Ok(pinned),
         Some(Ok(other)) => Err(AddressError::ManyServers(first, other)),
         Some(Err(error)) => Err(error),
     }
+}
+
+/// Checks that all are encrypted or none is.
+///
+/// # Errors
+/// [`AddressError::MixedTls`] for the first that is not like the ones before it.
+pub(super) fn ensure_alike(urls: &[Url]) -> Result<(), AddressError> {
+    let is_tls = |url: &Url| matches!(url.scheme(), "https" | "wss");
+    match urls.windows(2).find(|pair| is_tls(&pair[0]) != is_tls(&pair[1])) {
+        Some(pair) => Err(AddressError::MixedTls(pair[0].to_string(), pair[1].to_string())),
+        None => Ok(()),
+    }
+}
+
+fn of_family(name: &str, family: Option<Family>) -> Result<Vec<SocketAddr>, AddressError> {
+    let mut addresses = resolve(name)?;
+    if let Some(family) = family {
+        addresses.retain(|address| address.is_ipv4() == (family == Family::Ipv4));
+        if addresses.is_empty() {
+            let family = if family == Family::Ipv4 { "IPv4" } else { "IPv6" };
+            return Err(AddressError::Family(name.to_owned(), family));
+        }
+    }
+    Ok(addresses)
 }
 
 fn other_server(name: String, pinned: SocketAddr) -> Result<Option<String>, AddressError> {
@@ -84,10 +120,39 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let by_name = format!("http://localhost:{}/b", address.port());
-        let pinned = pin(&urls(&[&format!("http://{address}/a"), &by_name])).unwrap();
+        let pinned = pin(&urls(&[&format!("http://{address}/a"), &by_name]), None).unwrap();
         assert_eq!(pinned, address);
-        let error = pin(&urls(&[&by_name, "http://127.0.0.1:1/"])).unwrap_err();
+        let error = pin(&urls(&[&by_name, "http://127.0.0.1:1/"]), None).unwrap_err();
         assert!(matches!(error, AddressError::ManyServers(..)), "{error}");
+    }
+
+    #[test]
+    fn encrypted_and_plain_addresses_do_not_go_together() {
+        let alike = ["https://127.0.0.1:1/a", "wss://127.0.0.1:1/b"];
+        assert_eq!(pin(&urls(&alike), None).unwrap().port(), 1);
+        let error = pin(&urls(&[alike[0], "http://127.0.0.1:1/"]), None).unwrap_err().to_string();
+        assert!(error.starts_with("https://127.0.0.1:1/a and http://127.0.0.1:1/ "), "{error}");
+    }
+
+    #[test]
+    fn only_addresses_of_the_family_are_pinned() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        // Nobody listens on the other family's loopback address: it would not be chosen freely.
+        let by_name = urls(&[&format!("http://localhost:{port}/")]);
+        assert!(pin(&by_name, Some(Family::Ipv4)).unwrap().is_ipv4());
+        match pin(&by_name, Some(Family::Ipv6)) {
+            Ok(address) => assert!(address.is_ipv6(), "{address}"),
+            // Some machines know localhost as 127.0.0.1 alone.
+            Err(error) => assert!(matches!(error, AddressError::Family(..)), "{error}"),
+        }
+        let error = pin(&urls(&["http://127.0.0.1:1/"]), Some(Family::Ipv6)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "127.0.0.1:1 has no IPv6 address; change `family` or `sources`, or give another host \
+             name"
+        );
+        assert!(pin(&urls(&["http://[::1]:1/"]), Some(Family::Ipv6)).unwrap().is_ipv6());
     }
 
     #[test]

@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use super::control::Control;
-use super::dial::Dialer;
+use super::dial::{DialError, Dialer, ensure_dialable};
 use super::interval::intervals;
 use super::requests::Requests;
 use super::summary::Asked;
@@ -33,6 +33,9 @@ pub enum LoadError {
     /// No single server to talk to.
     #[error(transparent)]
     Address(#[from] AddressError),
+    /// A source address, a unix socket or local ports that are not there.
+    #[error(transparent)]
+    Dial(#[from] DialError),
     /// Too few file descriptors.
     #[error(transparent)]
     Descriptors(#[from] DescriptorError),
@@ -92,6 +95,7 @@ impl Generator {
         }
         let active = self.workers.len().min(stage.connections as usize);
         let count = u32::try_from(active).unwrap_or(u32::MAX);
+        ensure_dialable(&self.setup.dial, stage.connections)?;
         descriptors::ensure_descriptors(stage.connections, count)?;
         let control = Arc::new(Control::new(stage.window, active));
         let (tallies, results) = channel();

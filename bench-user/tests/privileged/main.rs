@@ -3,6 +3,7 @@
 mod cgroup;
 mod jobs;
 mod lives;
+mod local_ports;
 mod perf;
 mod place;
 mod probes;
@@ -20,6 +21,7 @@ use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
     workload::dispatch();
+    local_ports::dispatch();
     let mut arguments = Arguments::from_args();
     // They count what is attached and share two CPUs.
     arguments.test_threads.get_or_insert(1);
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         threads::tests(),
         target::tests(),
         store::tests(),
+        local_ports::tests(),
         run::tests(),
     ]
     .into_iter()

@@ -22,6 +22,7 @@ use crate::load::requests::{Prepared, Requests};
 use crate::load::tally::Ended;
 
 use std::rc::Rc;
+use std::time::Duration;
 
 /// What the lanes of a worker have in common in one stage.
 #[derive(Debug, Clone)]
@@ -45,13 +46,13 @@ impl Setting {
         let until_ns = clock::now_ns() + pause_ns(failures_in_a_row);
         self.timeline.sleep_until(until_ns.min(self.recorder.window().end_ns)).await;
     }
-
-    fn timed_out(&self, class: FailureClass, what: &str) -> Failure {
-        Failure::new(class, format!("{what} within {:?}", self.setup.timeout))
-    }
 }
 
-fn after(start_ns: u64, span: std::time::Duration) -> u64 {
+fn timed_out(class: FailureClass, what: &str, limit: Duration) -> Failure {
+    Failure::new(class, format!("{what} within {limit:?}"))
+}
+
+fn after(start_ns: u64, span: Duration) -> u64 {
     start_ns.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 
@@ -142,8 +143,9 @@ impl Lane {
         let result = timer.within(setting.limit_ns(sent_ns), self.answer(setting, request)).await;
         let bytes_out = self.retry.unwrap_or(0) + self.link.as_ref().map_or(0, Link::written);
         let is_timeout = result.is_none();
-        let result = result
-            .unwrap_or_else(|| Err(setting.timed_out(FailureClass::Timeout, "no whole response")));
+        let result = result.unwrap_or_else(|| {
+            Err(timed_out(FailureClass::Timeout, "no whole response", setting.setup.timeout))
+        });
         let informational = self.link.as_mut().map_or(0, Link::informational);
         if result.is_err() {
             self.link = None;
@@ -195,7 +197,8 @@ impl Lane {
         let limit_ns = after(clock::now_ns(), setting.dialer.timeout);
         let result = timer.within(limit_ns, self.open(setting)).await;
         let result = result.unwrap_or_else(|| {
-            Err(setting.timed_out(FailureClass::ConnectTimeout, "no connection"))
+            let limit = setting.dialer.timeout;
+            Err(timed_out(FailureClass::ConnectTimeout, "no connection", limit))
         });
         let Err(failure) = result else { return true };
         if let Some(intended_ns) = setting.desk.next_to_fail() {

@@ -39,9 +39,7 @@ async fn connect(dialer: &Dialer, place: usize) -> io::Result<Stream> {
 
 async fn connect_tcp(dialer: &Dialer, peer: SocketAddr, place: usize) -> io::Result<TcpStream> {
     let socket = if peer.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    if let Some(source) = dialer.source(place) {
-        socket.bind(SocketAddr::new(source, 0))?;
-    }
+    dialer.bind(&socket, place)?;
     let stream = socket.connect(peer).await?;
     refuse_self_connect(stream.local_addr()?, peer)?;
     stream.set_nodelay(true)?;

@@ -4,6 +4,9 @@
 /// A site that is crawled.
 mod crawl;
 
+/// From which address, to where, and why not.
+mod dialing;
+
 /// The same tests for a client.
 macro_rules! tests_of {
     ($name:ident, $client:expr) => {

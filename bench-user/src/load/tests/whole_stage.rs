@@ -96,7 +96,7 @@ fn a_stage_that_cannot_be_made_is_refused_before_the_first_request() {
     assert!(matches!(pinned, LoadError::Pin(1023, _)), "{pinned}");
     assert!(matches!(refusal(|trial| trial.stage.connections = 0), LoadError::Nothing));
     let many = refusal(|trial| trial.stage.connections = u32::MAX);
-    assert!(matches!(many, LoadError::Descriptors(_)), "{many}");
+    assert!(matches!(many, LoadError::Dial(_)), "{many}");
     let ftp = refusal(|trial| {
         trial.setup.requests.urls = Arc::from(["ftp://127.0.0.1/".parse().unwrap()]);
     });
