@@ -15,15 +15,10 @@ use crate::units::Span;
 #[command(next_help_heading = "Requests")]
 pub struct RequestArgs {
     /// What is spoken [default: http1]
-    #[arg(
-        long,
-        value_enum,
-        hide_possible_values = true,
-        value_name = "http1|http2|grpc|sse|websocket|idle"
-    )]
+    #[arg(long, value_enum)]
     pub protocol: Option<ProtocolName>,
     /// Who speaks it [default: lean for plain HTTP/1.1, hyper for the rest]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "lean|hyper")]
+    #[arg(long, value_enum)]
     pub client: Option<ClientName>,
     /// HTTP/1.1 requests on a connection at a time [default: 1, no pipelining]
     #[arg(long, value_name = "N")]
@@ -32,7 +27,7 @@ pub struct RequestArgs {
     #[arg(long, value_name = "N")]
     pub streams: Option<u32>,
     /// What WebSocket connections do: a message there and back, or listening [default: echo]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "echo|listen")]
+    #[arg(long, value_enum)]
     pub websocket: Option<WebsocketName>,
     /// Request method [default: GET, or POST with a body]
     #[arg(long, short = 'X')]
@@ -56,10 +51,10 @@ pub struct RequestArgs {
     #[arg(long, value_name = "TIME")]
     pub timeout: Option<Span>,
     /// How the requests of --rate are spread over time [default: constant]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "constant|poisson")]
+    #[arg(long, value_enum)]
     pub arrivals: Option<ArrivalsName>,
     /// What happens to requests of --rate that are late [default: queue]
-    #[arg(long, value_enum, hide_possible_values = true, value_name = "queue|skip|cap")]
+    #[arg(long, value_enum)]
     pub catch_up: Option<CatchUpName>,
 }
 
