@@ -46,15 +46,17 @@ impl Recorder {
     }
 
     fn begins(&self, n: usize, position: Position) {
-        let stages = self.record.plan.ladder.connections.len();
+        let stages = self.record.plan.ladder.levels().len();
+        let rate = position.offered_rps.map(|rps| format!(" at {} req/s", show_count(rps)));
         let control = if position.is_control { ", probes detached" } else { "" };
         self.say(&format!(
-            "{}: climb {} of {}, stage {} of {stages}: {} connections{control} ...",
+            "{}: climb {} of {}, stage {} of {stages}: {} connections{}{control} ...",
             self.record.targets[n].name,
             position.repetition + 1,
             self.record.plan.repeat,
             position.index + 1,
             position.connections,
+            rate.unwrap_or_default(),
         ));
     }
 }

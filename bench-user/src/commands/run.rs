@@ -147,7 +147,7 @@ fn estimate(plan: &Plan) -> String {
     let has_control = plan.observe.control && plan.observe.enabled;
     let watched = plan.targets.iter().filter(|target| kind(target) != TargetKind::Url).count();
     let controls = if has_control { watched } else { 0 };
-    let stages = climbs * ladder.connections.len() + controls;
+    let stages = climbs * ladder.levels().len() + controls;
     let seconds = (stage.as_secs_f64() * stages as f64).round();
     let time = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();
     let noun = if stages == 1 { "stage" } else { "stages" };

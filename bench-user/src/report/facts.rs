@@ -3,8 +3,10 @@
 use super::figures;
 use super::page::Item;
 use crate::measured::Measured;
+use crate::plan::Ladder;
 use crate::record::{RunRecord, TargetRecord};
 use crate::target::Exit;
+use crate::units::show_count;
 
 /// What is known of one target besides its stages.
 pub(super) fn target(target: &TargetRecord) -> Item {
@@ -95,7 +97,7 @@ fn host(run: &RunRecord) -> String {
 fn plan(run: &RunRecord) -> String {
     let plan = &run.plan;
     let mut parts = vec![
-        format!("ladder {} connections", figures::joined(&plan.ladder.connections)),
+        ladder(&plan.ladder),
         format!("{} each after {} of warm-up", plan.ladder.duration, plan.ladder.warmup),
         figures::plural(plan.repeat.into(), "repetition", "repetitions"),
     ];
@@ -121,6 +123,15 @@ fn plan(run: &RunRecord) -> String {
     parts.join("; ")
 }
 
+fn ladder(ladder: &Ladder) -> String {
+    let connections = figures::joined(&ladder.connections);
+    if ladder.rates.is_empty() {
+        return format!("ladder {connections} connections");
+    }
+    let rates = figures::joined(ladder.rates.iter().map(|rps| show_count(*rps)));
+    format!("ladder {rates} req/s over {connections} connections (open loop)")
+}
+
 fn tool(run: &RunRecord) -> String {
     format!("bench-user {}; {}", run.tool.version, run.schema)
 }
@@ -128,4 +139,17 @@ fn tool(run: &RunRecord) -> String {
 #[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
 fn bytes(n: u64) -> String {
     figures::bytes(n as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ladder_of_rates_is_named_by_them() {
+        let closed = Ladder { connections: vec![1, 20], ..Ladder::default() };
+        assert_eq!(ladder(&closed), "ladder 1, 20 connections");
+        let open = Ladder { connections: vec![50], rates: vec![0.5, 2000.0], ..closed };
+        assert_eq!(ladder(&open), "ladder 0.50, 2,000 req/s over 50 connections (open loop)");
+    }
 }
