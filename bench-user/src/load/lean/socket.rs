@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::sockopt::{set_tcp_nodelay, socket_error};
 use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getsockname, socket_with,
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, getsockname, socket_with,
 };
 
 use crate::load::dial::{Dialer, Endpoint, refuse_self_connect};
@@ -27,9 +27,7 @@ pub(super) fn dial(dialer: &Dialer, place: usize) -> io::Result<Dialed> {
         Endpoint::Tcp(peer) => {
             let is_v4 = peer.is_ipv4();
             let socket = stream(if is_v4 { AddressFamily::INET } else { AddressFamily::INET6 })?;
-            if let Some(source) = dialer.source(place) {
-                bind(&socket, &SocketAddr::new(source, 0))?;
-            }
+            dialer.bind(&socket, place)?;
             set_tcp_nodelay(&socket, true)?;
             let result = connect(&socket, peer);
             (socket, result)
