@@ -9,9 +9,9 @@ use std::sync::mpsc::channel;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::super::test_server::FullBacklog;
 use super::*;
 use crate::load::DialError;
+use crate::load::test_server::FullBacklog;
 use crate::plan::Family;
 
 /// Answers every request on a stream, and gives the `Host` lines that came.

@@ -4,9 +4,6 @@
 /// A site that is crawled.
 mod crawl;
 
-/// From which address, to where, and why not.
-mod dialing;
-
 /// The same tests for a client.
 macro_rules! tests_of {
     ($name:ident, $client:expr) => {
@@ -35,6 +32,10 @@ macro_rules! tests_of {
             /// Servers that answer every request.
             #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
             mod answered;
+
+            /// From which address, to where, and why not.
+            #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
+            mod dialing;
 
             /// Servers that fail them.
             #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
