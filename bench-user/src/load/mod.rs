@@ -37,6 +37,7 @@ mod requests;
 mod sample;
 mod schedule;
 mod setup;
+mod sse;
 mod summary;
 mod tally;
 mod tasks;

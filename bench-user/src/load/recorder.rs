@@ -86,6 +86,13 @@ impl Recorder {
         tally.account.in_flight_at_end += 1;
     }
 
+    /// Streams that an earlier stage opened are still open as this one begins.
+    pub(super) fn carried(&self, streams: u64) {
+        let account = &mut self.tally.borrow_mut().account;
+        account.carried = streams;
+        account.in_flight_at_end = streams;
+    }
+
     /// A request that began has ended; it counts in the window if its end lies there.
     pub(super) fn end(&self, ended: Ended) {
         let mut tally = self.tally.borrow_mut();
@@ -153,6 +160,11 @@ impl Recorder {
         if is_inside {
             change(events);
         }
+    }
+
+    /// There can be events in this stage, even if none comes.
+    pub(super) fn expect_events(&self) {
+        self.tally.borrow_mut().events.get_or_insert_with(EventTally::new);
     }
 
     /// An event came.

@@ -58,10 +58,14 @@ pub struct LoadSample {
     pub generator: GeneratorUse,
 }
 
-/// Every request of a stage: `started = completed + failed + in_flight_at_end`, and
-/// `completed = ok + http_error`.
+/// Every request of a stage: `carried + started = completed + failed + in_flight_at_end`, and
+/// `completed = ok + http_error`. Where connections hold a stream open (server-sent events,
+/// WebSocket listeners), opening a stream is the request and its end the response.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Account {
+    /// Streams that an earlier stage opened and that were still open when this one began.
+    #[serde(default)]
+    pub carried: u64,
     /// Requests begun.
     pub started: u64,
     /// Complete responses, whatever their status.

@@ -150,6 +150,7 @@ impl Tally {
 
 impl Account {
     fn merge(&mut self, other: Self) {
+        self.carried += other.carried;
         self.started += other.started;
         self.completed += other.completed;
         self.ok += other.ok;

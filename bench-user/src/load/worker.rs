@@ -16,7 +16,7 @@ use super::recorder::{Live, Recorder};
 use super::requests::Requests;
 use super::schedule::Schedule;
 use super::tally::Tally;
-use super::tasks::Tasks;
+use super::tasks::{Held, Tasks};
 use super::{LoadSetup, StageLoad};
 use crate::plan::Client;
 
@@ -97,10 +97,11 @@ impl Worker {
     }
 
     fn engine(&self, live: &Live) -> io::Result<Box<dyn Engine>> {
-        Ok(match self.setup.client {
-            Client::Lean => Box::new(Lean::new(self, live.clone())?),
-            Client::Hyper => Box::new(Tasks::new(self, live.clone())?),
-        })
+        if self.setup.client == Client::Lean {
+            return Ok(Box::new(Lean::new(self, live.clone())?));
+        }
+        let tasks = Tasks::new(self, live.clone())?;
+        Ok(if Held::does(&self.setup) { Box::new(Held::new(tasks)) } else { Box::new(tasks) })
     }
 
     fn obey(&self, engine: &mut dyn Engine, order: &Order, live: &Live) {

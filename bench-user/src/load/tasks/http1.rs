@@ -57,7 +57,7 @@ impl Http1 {
         let io = TokioIo::new(Wire::new(stream, Rc::clone(&wire)));
         let (sender, connection) =
             lenient_client().handshake(io).await.map_err(|e| exchanging(&e, &wire))?;
-        let driver = Driver { connection: Some(connection), broken: None };
+        let driver = Driver::new(connection);
         let live = setting.live.hold();
         let informational = Arc::default();
         Ok(Self { sender, driver, wire, has_answered: false, informational, _live: live })
@@ -153,7 +153,7 @@ impl Http1 {
 /// An exchange that broke on an open connection. What the socket did decides before hyper's words
 /// do: the same keep-alive race comes out of hyper as three different errors, depending on which
 /// poll saw it.
-fn exchanging(error: &hyper::Error, wire: &WireState) -> Failure {
+pub(super) fn exchanging(error: &hyper::Error, wire: &WireState) -> Failure {
     use FailureClass as Class;
     let is_untouched = wire.read() == 0;
     let class = if error.is_parse() || says_invalid(error) {
@@ -184,14 +184,18 @@ fn says_invalid(error: &hyper::Error) -> bool {
 
 /// hyper's side of the connection, and how it ended once it has.
 #[derive(Debug)]
-struct Driver {
+pub(super) struct Driver {
     connection: Option<Connection<TokioIo<Wire>, Full<Bytes>>>,
     broken: Option<hyper::Error>,
 }
 
 impl Driver {
+    pub(super) fn new(connection: Connection<TokioIo<Wire>, Full<Bytes>>) -> Self {
+        Self { connection: Some(connection), broken: None }
+    }
+
     /// Waits for `work` while the connection makes progress.
-    async fn until<F: Future>(&mut self, work: F) -> F::Output {
+    pub(super) async fn until<F: Future>(&mut self, work: F) -> F::Output {
         let mut work = pin!(work);
         poll_fn(|cx| {
             if let Poll::Ready(output) = work.as_mut().poll(cx) {

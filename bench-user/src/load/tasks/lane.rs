@@ -37,22 +37,22 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    fn limit_ns(&self, start_ns: u64) -> u64 {
+    pub(super) fn limit_ns(&self, start_ns: u64) -> u64 {
         after(start_ns, self.setup.timeout)
     }
 
     /// Not past the window's end, where nothing is left to wait for.
-    async fn pause(&self, failures_in_a_row: u32) {
+    pub(super) async fn pause(&self, failures_in_a_row: u32) {
         let until_ns = clock::now_ns() + pause_ns(failures_in_a_row);
         self.timeline.sleep_until(until_ns.min(self.recorder.window().end_ns)).await;
     }
 }
 
-fn timed_out(class: FailureClass, what: &str, limit: Duration) -> Failure {
+pub(super) fn timed_out(class: FailureClass, what: &str, limit: Duration) -> Failure {
     Failure::new(class, format!("{what} within {limit:?}"))
 }
 
-fn after(start_ns: u64, span: Duration) -> u64 {
+pub(super) fn after(start_ns: u64, span: Duration) -> u64 {
     start_ns.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
 }
 

@@ -7,6 +7,7 @@
 mod alarm;
 mod deadline;
 mod desk;
+mod held;
 mod http1;
 mod lane;
 mod link;
@@ -25,6 +26,7 @@ use tokio::task::{JoinSet, LocalSet};
 use self::alarm::Alarm;
 use self::deadline::Timeline;
 use self::desk::Desk;
+pub(super) use self::held::Held;
 use self::lane::{Lane, Setting};
 use super::LoadSetup;
 use super::dial::Dialer;

@@ -17,6 +17,7 @@ use super::stream::Stream;
 #[derive(Debug, Default)]
 pub(super) struct WireState {
     read: Cell<u64>,
+    reads: Cell<u64>,
     written: Cell<u64>,
     at_eof: Cell<bool>,
     failed: Cell<bool>,
@@ -32,6 +33,12 @@ impl WireState {
     /// Bytes that came.
     pub(super) fn read(&self) -> u64 {
         self.read.get()
+    }
+
+    /// How often bytes came since the connection was opened: what came by the same count came in
+    /// the same read.
+    pub(super) fn reads(&self) -> u64 {
+        self.reads.get()
     }
 
     /// Bytes that the kernel took.
@@ -88,6 +95,7 @@ impl AsyncRead for Wire {
         self.state.note(&result);
         let n = buffer.filled().len() - before;
         self.state.read.set(self.state.read.get() + n as u64);
+        self.state.reads.set(self.state.reads.get() + u64::from(n > 0));
         if result.is_ok() && n == 0 && had_room {
             self.state.at_eof.set(true);
         }

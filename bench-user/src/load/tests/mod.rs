@@ -63,6 +63,9 @@ mod matrix;
 /// Servers that take no connections.
 mod unreachable;
 
+/// Event streams.
+mod sse;
+
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -73,7 +76,7 @@ use url::Url;
 use super::test_server::{Counts, Next, Peer, Request, TestServer, refusing_address};
 use super::{
     Account, DialSpec, FailureClass, Generator, IntervalLoad, LoadError, LoadSample, LoadSetup,
-    RequestSpec, StageLoad, Window,
+    Progress, RequestSpec, StageLoad, Window,
 };
 use crate::clock;
 use crate::plan::{Client, Protocol, WebsocketMode};
@@ -134,6 +137,21 @@ fn run(trial: Trial) -> (LoadSample, Vec<IntervalLoad>) {
     (sample, intervals)
 }
 
+/// Runs a stage whose window is as long as it takes until `is_done`, so that all of it is inside.
+fn run_until(mut trial: Trial, is_done: impl Fn(&Progress) -> bool) -> LoadSample {
+    trial.stage.window.end_ns += 3_600_000 * MS;
+    trial.setup.interval_ns = 0;
+    let mut generator = Generator::start(trial.setup).unwrap();
+    let load = generator.begin(trial.stage).unwrap();
+    while !is_done(&load.progress()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    load.stop();
+    let (sample, intervals) = load.finish();
+    check_books(&sample, &intervals);
+    sample
+}
+
 /// What holds for every stage, whatever the server does.
 fn check_books(sample: &LoadSample, intervals: &[IntervalLoad]) {
     check_books_of(sample, intervals, sample.connections.asked);
@@ -143,7 +161,7 @@ fn check_books(sample: &LoadSample, intervals: &[IntervalLoad]) {
 fn check_books_of(sample: &LoadSample, intervals: &[IntervalLoad], at_a_time: u32) {
     let account = &sample.account;
     assert_eq!(
-        account.started,
+        account.carried + account.started,
         account.completed + account.failed + account.in_flight_at_end,
         "{account:?}"
     );
