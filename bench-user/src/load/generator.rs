@@ -215,6 +215,7 @@ impl RunningLoad<'_> {
         let window = self.control.window();
         let pieces = intervals(&total.intervals, window, self.generator.interval_ns(&self.stage));
         let asked = Asked {
+            protocol: self.generator.setup.protocol,
             connections: self.stage.connections,
             rps: self.stage.open_loop.map(|open| open.rps),
             workers: u32::try_from(self.active).unwrap_or(u32::MAX),

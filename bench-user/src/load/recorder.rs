@@ -86,11 +86,12 @@ impl Recorder {
         tally.account.in_flight_at_end += 1;
     }
 
-    /// Streams that an earlier stage opened are still open as this one begins.
+    /// Connections hold streams in this stage; so many of an earlier one are still open.
     pub(super) fn carried(&self, streams: u64) {
-        let account = &mut self.tally.borrow_mut().account;
-        account.carried = streams;
-        account.in_flight_at_end = streams;
+        let mut tally = self.tally.borrow_mut();
+        tally.account.carried = streams;
+        tally.account.in_flight_at_end = streams;
+        tally.events.get_or_insert_with(EventTally::new);
     }
 
     /// A request that began has ended; it counts in the window if its end lies there.
@@ -144,6 +145,11 @@ impl Recorder {
         self.tally.borrow_mut().tls.record(took_ns);
     }
 
+    /// A WebSocket opening handshake is done after `took_ns`.
+    pub(super) fn upgraded(&self, took_ns: u64) {
+        self.tally.borrow_mut().upgrade.record(took_ns);
+    }
+
     /// A connection is closed because bytes came on it while no request was out.
     pub(super) fn unasked_bytes(&self) {
         if self.interval_of(clock::now_ns()).is_some() {
@@ -160,11 +166,6 @@ impl Recorder {
         if is_inside {
             change(events);
         }
-    }
-
-    /// There can be events in this stage, even if none comes.
-    pub(super) fn expect_events(&self) {
-        self.tally.borrow_mut().events.get_or_insert_with(EventTally::new);
     }
 
     /// An event came.

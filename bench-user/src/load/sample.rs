@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::outcome::{FailureClass, Outcomes};
 use crate::distribution::Distribution;
+use crate::plan::Protocol;
 
 /// The client's side of one stage.
 ///
@@ -14,6 +15,9 @@ use crate::distribution::Distribution;
 /// falls into it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct LoadSample {
+    /// What was spoken.
+    #[serde(default)]
+    pub protocol: Protocol,
     /// Start of the window, ns of `CLOCK_MONOTONIC`.
     pub window_start_ns: u64,
     /// Length of the window, ns.
@@ -45,6 +49,10 @@ pub struct LoadSample {
     /// Time of a TLS handshake, whole stage.
     #[serde(default)]
     pub tls_ns: Distribution,
+    /// Time of a WebSocket's opening handshake (the HTTP upgrade), whole stage; no part of
+    /// `connect_ns` or of a message's time.
+    #[serde(default)]
+    pub upgrade_ns: Distribution,
     /// Connections asked for and really open.
     pub connections: Connections,
     /// The schedule and how well it was kept; `null` in the closed loop.
@@ -56,6 +64,22 @@ pub struct LoadSample {
     pub events: Option<Events>,
     /// What the generator itself used, and whether it was the limit.
     pub generator: GeneratorUse,
+}
+
+impl LoadSample {
+    /// What the stage achieved per second: events where connections hold streams open, else
+    /// complete 2xx responses.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.events.as_ref().map_or(self.achieved_rps, |events| events.per_sec)
+    }
+
+    /// Connections were held for their own sake: their requests, if there are any, last as long
+    /// as the streams that they open.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.events.is_some() || self.protocol == Protocol::Idle
+    }
 }
 
 /// Every request of a stage: `carried + started = completed + failed + in_flight_at_end`, and

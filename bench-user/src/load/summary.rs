@@ -2,10 +2,12 @@
 
 use super::tally::Tally;
 use super::{Connections, GeneratorUse, LoadSample, Offered, Window};
+use crate::plan::Protocol;
 
 /// What was asked of a stage, as far as its sample tells it.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
+    pub(super) protocol: Protocol,
     pub(super) connections: u32,
     /// Requests per second of an open loop.
     pub(super) rps: Option<f64>,
@@ -33,6 +35,7 @@ impl Tally {
             lateness_ns: paced.lateness.distribution(),
         });
         LoadSample {
+            protocol: asked.protocol,
             window_start_ns: window.start_ns,
             window_ns,
             requests: self.outcomes.ok + self.outcomes.non_2xx(),
@@ -46,6 +49,7 @@ impl Tally {
             first_byte_ns: self.first_byte.distribution(),
             connect_ns: self.connect.distribution(),
             tls_ns: self.tls.distribution(),
+            upgrade_ns: self.upgrade.distribution(),
             connections: connections(asked.connections, self.live),
             offered,
             events: self.events.map(|events| events.into_events(window_ns)),
@@ -77,7 +81,7 @@ mod tests {
     const WINDOW: Window = Window { start_ns: 0, end_ns: 2_000_000_000 };
 
     fn asked(connections: u32) -> Asked {
-        Asked { connections, rps: None, workers: 2, cpus: vec![0] }
+        Asked { protocol: Protocol::Http1, connections, rps: None, workers: 2, cpus: vec![0] }
     }
 
     #[test]

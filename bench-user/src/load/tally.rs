@@ -44,6 +44,7 @@ pub(super) struct Tally {
     pub(super) first_byte: Timing,
     pub(super) connect: Timing,
     pub(super) tls: Timing,
+    pub(super) upgrade: Timing,
     pub(super) paced: Option<Paced>,
     pub(super) events: Option<EventTally>,
     pub(super) intervals: Vec<Interval>,
@@ -67,6 +68,7 @@ impl Tally {
             first_byte: Timing::new(),
             connect: Timing::new(),
             tls: Timing::new(),
+            upgrade: Timing::new(),
             paced: None,
             events: None,
             intervals: Vec::new(),
@@ -131,6 +133,7 @@ impl Tally {
         self.first_byte.merge(&other.first_byte);
         self.connect.merge(&other.connect);
         self.tls.merge(&other.tls);
+        self.upgrade.merge(&other.upgrade);
         self.lag.merge(&other.lag);
         self.usage = Usage::busier(self.usage, other.usage);
         match (&mut self.paced, other.paced) {

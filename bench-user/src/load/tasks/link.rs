@@ -2,8 +2,10 @@
 
 use super::http1::Http1;
 use super::lane::Setting;
+use super::websocket::Websocket;
 use crate::load::outcome::{Failure, Status};
 use crate::load::requests::Prepared;
+use crate::plan::Protocol;
 
 /// A whole response.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +24,8 @@ pub(super) struct Answer {
 pub(super) enum Link {
     /// A connection of HTTP/1.1.
     Http1(Box<Http1>),
+    /// A WebSocket that echoes.
+    Websocket(Box<Websocket>),
 }
 
 impl Link {
@@ -32,13 +36,19 @@ impl Link {
         place: usize,
         again: bool,
     ) -> Result<Self, Failure> {
-        Http1::open(setting, place, again).await.map(|link| Self::Http1(Box::new(link)))
+        Ok(match setting.setup.protocol {
+            Protocol::Websocket => {
+                Self::Websocket(Box::new(Websocket::open(setting, place, again).await?))
+            }
+            _ => Self::Http1(Box::new(Http1::open(setting, place, again).await?)),
+        })
     }
 
     /// Another request may be tried.
     pub(super) fn is_open(&self) -> bool {
         match self {
             Self::Http1(link) => link.is_open(),
+            Self::Websocket(link) => link.is_open(),
         }
     }
 
@@ -46,6 +56,7 @@ impl Link {
     pub(super) async fn exchange(&mut self, request: &Prepared) -> Result<Answer, Failure> {
         match self {
             Self::Http1(link) => link.exchange(request).await,
+            Self::Websocket(link) => link.exchange().await,
         }
     }
 
@@ -53,6 +64,7 @@ impl Link {
     pub(super) fn written(&self) -> u64 {
         match self {
             Self::Http1(link) => link.written(),
+            Self::Websocket(link) => link.wire().written(),
         }
     }
 
@@ -60,6 +72,7 @@ impl Link {
     pub(super) fn informational(&mut self) -> u32 {
         match self {
             Self::Http1(link) => link.informational(),
+            Self::Websocket(_) => 0,
         }
     }
 
@@ -68,6 +81,7 @@ impl Link {
     pub(super) fn met_keep_alive_close(&self) -> bool {
         match self {
             Self::Http1(link) => link.met_keep_alive_close(),
+            Self::Websocket(_) => false,
         }
     }
 
@@ -82,6 +96,7 @@ impl Link {
     pub(super) async fn ended_by_itself(&mut self) -> bool {
         match self {
             Self::Http1(link) => link.ended_by_itself().await,
+            Self::Websocket(link) => link.ended_by_itself().await,
         }
     }
 }

@@ -12,6 +12,8 @@ mod http1;
 mod lane;
 mod link;
 mod stream;
+mod upgrade;
+mod websocket;
 mod wire;
 
 use std::cell::Cell;

@@ -63,8 +63,14 @@ mod matrix;
 /// Servers that take no connections.
 mod unreachable;
 
+/// Connections that are only held.
+mod idle;
+
 /// Event streams.
 mod sse;
+
+/// WebSockets.
+mod websocket;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;

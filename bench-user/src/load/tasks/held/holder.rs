@@ -44,7 +44,7 @@ impl Holder {
             let Some(mut open) = opened else { continue };
             let closed = open.read(&self.current, timeline).await;
             self.in_flight.set(0);
-            self.has_ended = closed.by_server;
+            self.has_ended = closed.ended_stream;
             self.failures_in_a_row = if closed.is_good { 0 } else { self.failures_in_a_row + 1 };
         }
     }

@@ -6,6 +6,8 @@
 //! or when what is being opened then is open, failed or given up.
 
 mod holder;
+mod idle;
+mod listen;
 mod open;
 mod sse;
 mod stage;
@@ -25,7 +27,7 @@ use crate::load::LoadSetup;
 use crate::load::recorder::Recorder;
 use crate::load::usage::Watch;
 use crate::load::worker::{Engine, Order, RAMP_STEP_NS, Share};
-use crate::plan::Protocol;
+use crate::plan::{Protocol, WebsocketMode};
 
 /// The engine of one worker.
 #[derive(Debug)]
@@ -47,7 +49,11 @@ struct Place {
 impl Held {
     /// Whether this engine is the one for what is asked.
     pub(in crate::load) fn does(setup: &LoadSetup) -> bool {
-        matches!(setup.protocol, Protocol::Sse)
+        match setup.protocol {
+            Protocol::Sse | Protocol::Idle => true,
+            Protocol::Websocket => setup.websocket == WebsocketMode::Listen,
+            _ => false,
+        }
     }
 
     pub(in crate::load) fn new(tasks: Tasks) -> Self {
@@ -92,8 +98,9 @@ impl Engine for Held {
 
     fn stage(&mut self, share: Share, recorder: &Rc<Recorder>) {
         let timeline = Timeline::new();
-        recorder.carried(self.open_streams().count() as u64);
-        recorder.expect_events();
+        if self.tasks.setup.protocol != Protocol::Idle {
+            recorder.carried(self.open_streams().count() as u64);
+        }
         self.fill(&share, timeline);
         let desk = Rc::new(Desk::new(None, recorder));
         let setting = self.tasks.setting(recorder, &desk, timeline);

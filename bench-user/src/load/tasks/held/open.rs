@@ -3,28 +3,36 @@
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
 use super::super::lane::Setting;
+use super::super::websocket::Websocket;
+use super::idle::Idle;
+use super::listen::Listener;
 use super::sse::{EventConnection, EventStream};
 use super::stage::Current;
 use crate::load::outcome::{Failure, FailureClass, Status};
 use crate::load::tally::Ended;
+use crate::plan::Protocol;
 
 /// A connection that is not asked for its stream yet.
 #[derive(Debug)]
 pub(super) enum Attempt {
     Sse(Box<EventConnection>),
+    Listen(Box<Websocket>),
+    Idle(Idle),
 }
 
 /// One that is held; dropped, it is closed.
 #[derive(Debug)]
 pub(super) enum Open {
     Sse(Box<EventStream>),
+    Listen(Box<Listener>),
+    Idle(Idle),
 }
 
 /// How a held connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Closed {
-    /// By the server, and not by us for its silence.
-    pub(super) by_server: bool,
+    /// The server ended a stream; not we, for its silence.
+    pub(super) ended_stream: bool,
     /// As the protocol has it, and it was of use.
     pub(super) is_good: bool,
 }
@@ -36,10 +44,16 @@ impl Attempt {
         place: usize,
         again: bool,
     ) -> Result<Self, Failure> {
-        EventConnection::open(setting, place, again).await.map(|it| Self::Sse(Box::new(it)))
+        Ok(match setting.setup.protocol {
+            Protocol::Websocket => {
+                Self::Listen(Box::new(Websocket::open(setting, place, again).await?))
+            }
+            Protocol::Idle => Self::Idle(Idle::open(setting, place, again).await?),
+            _ => Self::Sse(Box::new(EventConnection::open(setting, place, again).await?)),
+        })
     }
 
-    /// Asks for the stream, which is one request; `None` when it ended already, in the books.
+    /// Asks for the stream, which is one request where there is one; `None` when it ended already, in the books.
     pub(super) async fn ask(
         self,
         setting: &Setting,
@@ -51,6 +65,11 @@ impl Attempt {
                 let stream = connection.ask(setting, timer, in_flight).await?;
                 Some(Open::Sse(Box::new(stream)))
             }
+            Self::Listen(socket) => {
+                let listener = Listener::ask(*socket, setting, in_flight).await?;
+                Some(Open::Listen(Box::new(listener)))
+            }
+            Self::Idle(connection) => Some(Open::Idle(connection)),
         }
     }
 }
@@ -60,6 +79,8 @@ impl Open {
     pub(super) async fn read(&mut self, current: &Current, timeline: Timeline) -> Closed {
         match self {
             Self::Sse(stream) => stream.read(current, timeline).await,
+            Self::Listen(listener) => listener.read(current).await,
+            Self::Idle(connection) => connection.read().await,
         }
     }
 }

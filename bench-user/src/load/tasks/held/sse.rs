@@ -171,7 +171,7 @@ impl EventStream {
         let mut timer = Deadline::new(timeline);
         let first = timer.within(self.limit_ns, self.until_an_event(current)).await;
         drop(timer);
-        let by_server = first.is_some();
+        let ended_stream = first.is_some();
         let result = match first {
             Some(Ok(true)) => self.until_the_end(current).await,
             Some(Ok(false)) => Ok(()),
@@ -185,7 +185,7 @@ impl EventStream {
         let is_good = result.is_ok() && self.last.is_some();
         let ended = self.books.ended(clock::now_ns(), result.map(|()| self.status));
         current.record(|recorder| recorder.end(ended));
-        Closed { by_server, is_good }
+        Closed { ended_stream, is_good }
     }
 
     /// Whether there was one before the end.
