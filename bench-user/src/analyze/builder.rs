@@ -97,6 +97,7 @@ pub(crate) fn a_cgroup(cpu_ratio: f64) -> CgroupUse {
         nr_throttled: no_limit(),
         throttled_ns: no_limit(),
         memory_peak_bytes: Measured::Value(64 << 20),
+        memory_before_bytes: Measured::Value(12 << 20),
         memory_current_bytes: Measured::Value(32 << 20),
         memory_limit_bytes: no_limit(),
         oom_kills: Measured::Value(0),

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use crate::distribution::Distribution;
-use crate::load::LoadSample;
+use crate::load::{Connections, Events, LoadSample, Offered};
 use crate::measured::Measured;
 use crate::observe::{
     CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
@@ -29,12 +29,15 @@ const fn m(name: &'static str, means: &'static str) -> Metric {
     Metric { name, means }
 }
 
-const STANDARD: [Metric; 26] = [
+const STANDARD: [Metric; 30] = [
     m("load.achieved_rps", "complete 2xx responses per second"),
     m("load.response_ns.mean", "mean response time, ns"),
     m("load.response_ns.p50", "median response time, ns"),
     m("load.response_ns.p90", "90th percentile of the response time, ns"),
     m("load.response_ns.p99", "99th percentile of the response time, ns"),
+    m("load.events.per_sec", "events (or messages) on open streams per second"),
+    m("load.events.first_event_ns.p50", "median time from asking for a stream to its event, ns"),
+    m("load.events.gap_ns.p99", "99th percentile of the time between a stream's events, ns"),
     m("error_ratio", "share of requests that failed, 0..=1"),
     m("non_2xx_ratio", "share of complete responses that are not 2xx, 0..=1"),
     m("syscalls.per_request", "syscalls per complete response"),
@@ -52,6 +55,9 @@ const STANDARD: [Metric; 26] = [
     m("cpu_ns_per_request", "CPU time per complete response, ns"),
     m("cgroup.memory_peak_bytes", "highest memory use ever, bytes"),
     m("cgroup.memory_current_bytes", "memory use at the end of the window, bytes"),
+    // Memory of the cgroup at the end of the window minus that before the climb's first
+    // connection, over the median of open connections: whatever else grew meanwhile is in it.
+    m("memory_bytes_per_connection", "memory growth since before the load, per connection, bytes"),
     m("perf.context-switches.value", "context switches that perf counted in the cgroup"),
     m("perf.page-faults.value", "page faults"),
     m("perf.instructions.value", "instructions, where there is a PMU"),
@@ -136,7 +142,10 @@ pub(super) fn template() -> StageRecord {
         observed_requests: 0,
         load: LoadSample {
             requests: 1,
+            connections: Connections { live_median: 1, ..Connections::default() },
             service_ns: Some(Distribution::default()),
+            offered: Some(Offered::default()),
+            events: Some(Events::default()),
             ..LoadSample::default()
         },
         syscalls: Measured::Value(Syscalls { per_request: Some(0.0), ..Syscalls::default() }),
@@ -155,6 +164,7 @@ pub(super) fn template() -> StageRecord {
             nr_periods: zero(),
             nr_throttled: zero(),
             throttled_ns: zero(),
+            memory_before_bytes: zero(),
             memory_peak_bytes: zero(),
             memory_current_bytes: zero(),
             memory_limit_bytes: zero(),

@@ -3,6 +3,7 @@
 //! A stage that is not fit is not a failure of the target. Its figures stay in the record and
 //! in the reports; only conclusions are refused.
 
+use crate::plan::Protocol;
 use crate::record::StageRecord;
 
 /// Fewest connections that must be open, as a share of those asked for, %.
@@ -61,8 +62,14 @@ fn was_served(stage: &StageRecord) -> Result<(), String> {
 }
 
 fn was_loaded(stage: &StageRecord) -> Result<(), String> {
-    if stage.load.requests == 0 {
-        return Err("no request was completed".to_owned());
+    let load = &stage.load;
+    match &load.events {
+        // An open connection is all that there is to an idle one.
+        None if load.requests == 0 && load.protocol != Protocol::Idle => {
+            return Err("no request was completed".to_owned());
+        }
+        Some(events) if events.count == 0 => return Err("no event came".to_owned()),
+        _ => {}
     }
     if connections_are_missing(stage) {
         let open = &stage.load.connections;
@@ -103,6 +110,7 @@ pub fn events_are_missing(stage: &StageRecord) -> bool {
 mod tests {
     use super::*;
     use crate::analyze::builder::a_stage;
+    use crate::load::Events;
 
     fn spoiled(by: impl FnOnce(&mut StageRecord), metric: &str) -> String {
         let mut stage = a_stage(100);
@@ -127,6 +135,29 @@ mod tests {
         assert!(spoiled(|s| s.load.requests = 0, "sched.per_sec").contains("no request"));
         let few = spoiled(|s| s.load.connections.live_median = 94, "load.achieved_rps");
         assert!(few.contains("94 of 100"), "{few}");
+    }
+
+    #[test]
+    fn held_connections_are_load_without_a_complete_request() {
+        let held = |events: Option<u64>, protocol: Protocol| {
+            spoiled(
+                |s| {
+                    s.load.requests = 0;
+                    s.load.protocol = protocol;
+                    s.load.events = events.map(|count| Events { count, ..Events::default() });
+                },
+                "cgroup.cpu_ratio",
+            )
+        };
+        assert_eq!(held(Some(1), Protocol::Sse), "");
+        assert_eq!(held(Some(0), Protocol::Websocket), "no event came");
+        assert_eq!(held(None, Protocol::Idle), "");
+        assert_eq!(held(None, Protocol::Http1), "no request was completed");
+        let few = |s: &mut StageRecord| {
+            s.load.protocol = Protocol::Idle;
+            s.load.connections.live_median = 0;
+        };
+        assert!(spoiled(few, "cgroup.cpu_ratio").contains("0 of 100"));
     }
 
     #[test]

@@ -57,8 +57,8 @@ pub fn control_ratio(target: &TargetRecord) -> Option<f64> {
         .iter()
         .filter_map(|control| {
             let observed = twin(target, control)?;
-            let rate = observed.load.achieved_rps;
-            (rate > 0.0).then(|| control.load.achieved_rps / rate)
+            let rate = observed.load.rate();
+            (rate > 0.0).then(|| control.load.rate() / rate)
         })
         .collect();
     super::bootstrap::median(&ratios)

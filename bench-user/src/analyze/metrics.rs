@@ -48,9 +48,6 @@ fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
         return computed.map_err(|why| Miss::NotMeasured(format!("`{name}`: {why}")));
     }
     let (block, rest) = name.split_once('.').ok_or_else(|| unknown(name))?;
-    if rest.starts_with("service_ns.") && stage.load.service_ns.is_none() {
-        return Err(Miss::NotMeasured(format!("`{name}` has no value: {CLOSED_LOOP}")));
-    }
     let json = match block {
         "load" => serde_json::to_value(&stage.load),
         "syscalls" => serde_json::to_value(&stage.syscalls),
@@ -66,7 +63,9 @@ fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
     match walk(&json, rest) {
         Found::Number(n) => Ok(n),
         Found::Reason(why) => Err(Miss::NotMeasured(format!("`{name}` was not measured: {why}"))),
-        Found::Null => Err(Miss::NotMeasured(format!("`{name}` has no value: {}", null(name)))),
+        Found::Null => {
+            Err(Miss::NotMeasured(format!("`{name}` has no value: {}", null(stage, name))))
+        }
         Found::OtherKind => Err(Miss::NoSuchName(format!(
             "`{name}` is not a number; the nearest that is one: `{}`",
             catalogue::nearest(name)
@@ -103,9 +102,10 @@ fn walk(json: &Value, path: &str) -> Found {
                 .next()
                 .unwrap_or(Found::Nothing)
         }
+        // A whole block can be absent.
+        Value::Null => Found::Null,
         _ if !path.is_empty() => Found::Nothing,
         Value::Number(n) => n.as_f64().map_or(Found::OtherKind, Found::Number),
-        Value::Null => Found::Null,
         Value::Bool(_) | Value::String(_) | Value::Array(_) => Found::OtherKind,
     }
 }
@@ -114,13 +114,28 @@ const CLOSED_LOOP: &str =
     "in the closed loop the service time is the response time; use `load.response_ns`";
 
 /// Why a number of a measured block can be `null`.
-fn null(name: &str) -> String {
+fn null(stage: &StageRecord, name: &str) -> String {
+    if let Some(why) = absent_block(stage, name) {
+        return why.to_owned();
+    }
     let (block, field) = name.rsplit_once('.').unwrap_or_default();
     match Percentile::named(field).filter(|_| block.ends_with("_ns")) {
         Some(percentile) => format!("too few samples: {}", percentile.rule()),
         None if name.ends_with("per_request") => "no request was completed in this stage".into(),
         None if name.contains("_ns.") => "this stage has too few samples for it".into(),
         None => "it was not measured in this stage".into(),
+    }
+}
+
+/// Why a whole block is `null`, if it is.
+fn absent_block(stage: &StageRecord, name: &str) -> Option<&'static str> {
+    let load = &stage.load;
+    let block = name.split('.').nth(1)?;
+    match block {
+        "service_ns" if load.service_ns.is_none() => Some(CLOSED_LOOP),
+        "offered" if load.offered.is_none() => Some("the closed loop has no schedule"),
+        "events" if load.events.is_none() => Some("connections held no stream open in this stage"),
+        _ => None,
     }
 }
 
@@ -134,7 +149,10 @@ fn absent(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
             }
             let no_load = stage.syscalls.value().is_none_or(|s| s.per_request.is_none());
             if *field == "per_request" && no_load {
-                return Err(Miss::NotMeasured(format!("`{name}` has no value: {}", null(name))));
+                return Err(Miss::NotMeasured(format!(
+                    "`{name}` has no value: {}",
+                    null(stage, name)
+                )));
             }
             Ok(0.0)
         }
@@ -204,10 +222,23 @@ fn computed(stage: &StageRecord, name: &str) -> Option<Result<f64, String>> {
         "sched.involuntary_per_request" => sched(|s| s.switches_involuntary).and_then(per_observed),
         "cpu_ns_per_request" => measured(&stage.cgroup.cpu_ratio)
             .and_then(|cpus| per_request(cpus * stage.duration_s * 1e9)),
+        "memory_bytes_per_connection" => memory_growth(stage).and_then(|bytes| {
+            let live = f64::from(stage.load.connections.live_median);
+            ratio(bytes, live, "no connection was open in this stage")
+        }),
         "error_ratio" => ratio(failed, failed + requests, "no request ended in this stage"),
         "non_2xx_ratio" => per_request(stage.load.outcomes.non_2xx() as f64),
         _ => return None,
     })
+}
+
+/// What the cgroup used more at the end of the window than before the climb's first connection,
+/// bytes; less than 0 where it gave memory back.
+#[expect(clippy::cast_precision_loss, reason = "memory stays far below 2^53 bytes")]
+fn memory_growth(stage: &StageRecord) -> Result<f64, String> {
+    let before = measured(&stage.cgroup.memory_before_bytes)?;
+    let now = measured(&stage.cgroup.memory_current_bytes)?;
+    Ok(*now as f64 - *before as f64)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a list of threads is short")]

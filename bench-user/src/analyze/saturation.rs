@@ -1,6 +1,7 @@
 //! Where a ladder stops growing: peak, knee and plateau, and Little's law as a self-check.
 //!
-//! All rates are medians of achieved rates over the counted repetitions.
+//! All rates are medians of achieved rates over the counted repetitions: of requests, or of
+//! events where connections hold streams open.
 //!
 //! * peak: the stage with the highest rate.
 //! * knee: the first stage that reaches 95 % of the peak. More connections than that wait
@@ -36,7 +37,7 @@ pub struct Rate {
 #[must_use]
 pub fn rates(steps: &[Step]) -> Vec<Rate> {
     let rate = |step: &Step| {
-        let all: Vec<f64> = step.stages.iter().map(|s| s.load.achieved_rps).collect();
+        let all: Vec<f64> = step.stages.iter().map(|s| s.load.rate()).collect();
         let (index, connections) = (step.index, step.connections);
         median(&all).map(|rps| Rate { index, connections, rps })
     };
@@ -94,7 +95,10 @@ fn violation(step: &Step) -> Option<String> {
             #[expect(clippy::cast_precision_loss, reason = "counts and windows are below 2^53")]
             let busy = times.count as f64 * times.mean? / load.window_ns as f64;
             let far = (busy - f64::from(live)).abs() > LITTLE * f64::from(live);
-            (busy.is_finite() && far && stage.kind == crate::record::Loop::Closed)
+            (busy.is_finite()
+                && far
+                && !load.is_held()
+                && stage.kind == crate::record::Loop::Closed)
                 .then_some((busy, live))
         })
         .collect();

@@ -114,7 +114,7 @@ impl Sink for Recorder {
 
 /// One stage in one line.
 fn summary(stage: &StageRecord) -> String {
-    let mut parts = vec![format!("  {}/s", show_count(stage.load.achieved_rps))];
+    let mut parts = vec![format!("  {}/s", show_count(stage.load.rate()))];
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     parts.extend(stage.load.response_ns.p99.map(|p99| format!("p99 {}", show_ns(p99 as f64))));
     let per_request =

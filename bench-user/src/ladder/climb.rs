@@ -14,7 +14,7 @@ use crate::fetch;
 use crate::host::topology::Placement;
 use crate::load::{self, Generator};
 use crate::observe::{ObserverSet, Options, Probes};
-use crate::plan::{Limit, Plan, TargetSpec};
+use crate::plan::{Limit, Plan, Protocol, TargetSpec};
 use crate::target::{StartOptions, Target, TargetError, TargetKind};
 
 /// What all climbs of a run share.
@@ -95,8 +95,8 @@ impl Expedition<'_> {
     }
 
     /// One request before the load: a wrong address should not cost a whole stage, nor load the
-    /// wrong pages. Not where the plan allows other answers than 2xx, nor
-    /// where something else than plain HTTP/1.1 is spoken.
+    /// wrong pages. Not where the plan allows other answers than 2xx, nor where something else than
+    /// plain HTTP/1.1 is spoken: its answer could be a stream without an end.
     fn answers_well(&self, name: &str, urls: &[Url]) -> Result<()> {
         let (Limit::MoreThan(_), Some(url)) = (self.plan.stop.non_2xx, urls.first()) else {
             return Ok(());
@@ -155,13 +155,14 @@ impl Expedition<'_> {
         urls: Arc<[Url]>,
         sink: &mut dyn Sink,
     ) -> Result<End> {
-        let setting = Setting { plan: self.plan, interrupt: self.interrupt };
         let mut generator = Generator::start(setup::of_climb(self.plan, urls, &self.placement)?)?;
         let spec = &self.plan.observe;
         let options = Options { probes: Probes::Attach, probe_log: spec.probe_log };
         // An address alone has no kernel side.
         let is_watched = spec.enabled && target.handle.kind != TargetKind::Url;
         let mut observers = is_watched.then(|| ObserverSet::attach(&target.handle, options));
+        let memory_before = observers.as_ref().map(ObserverSet::memory_bytes);
+        let setting = Setting { plan: self.plan, interrupt: self.interrupt, memory_before };
         let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
         if let Some(why) = missing {
             sink.event(Event::Warning(&format!("no probes: {why}")))?;

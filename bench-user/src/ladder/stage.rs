@@ -16,6 +16,7 @@ use super::join;
 use super::{Interrupt, Position, StageDone, setup, stop};
 use crate::clock;
 use crate::load::{Generator, Progress, RunningLoad, Window};
+use crate::measured::Measured;
 use crate::observe::{Look, ObserverSet, Sample};
 use crate::plan::Plan;
 use crate::target::Target;
@@ -24,6 +25,8 @@ use crate::target::Target;
 pub(super) struct Setting<'a> {
     pub(super) plan: &'a Plan,
     pub(super) interrupt: &'a Interrupt,
+    /// What the target's cgroup used before the first connection, bytes; `None`: not watched.
+    pub(super) memory_before: Option<Measured<u64>>,
 }
 
 /// Why a stage ended.
@@ -82,6 +85,9 @@ pub(super) fn run(
         Sample::empty(target.handle.cgroup.why().unwrap_or(not_asked))
     });
     let requests = at_end.completed - at_begin.completed;
+    if let Some(before) = &setting.memory_before {
+        kernel.cgroup.memory_before_bytes = before.clone();
+    }
     join::per_request(&mut kernel, requests);
     let mut before = at_begin;
     let samples = looks

@@ -176,6 +176,9 @@ pub struct CgroupUse {
     pub nr_throttled: Measured<u64>,
     /// Time it was held back by the quota, ns.
     pub throttled_ns: Measured<u64>,
+    /// Memory use before the climb's first connection, bytes.
+    #[serde(default)]
+    pub memory_before_bytes: Measured<u64>,
     /// Highest memory use ever, bytes.
     pub memory_peak_bytes: Measured<u64>,
     /// Memory use at the end of the window, bytes.
@@ -205,6 +208,7 @@ impl CgroupUse {
             nr_periods: Measured::unavailable(why),
             nr_throttled: Measured::unavailable(why),
             throttled_ns: Measured::unavailable(why),
+            memory_before_bytes: Measured::unavailable(why),
             memory_peak_bytes: Measured::unavailable(why),
             memory_current_bytes: Measured::unavailable(why),
             memory_limit_bytes: Measured::unavailable(why),

@@ -14,7 +14,7 @@ const GOOD_FIT: f64 = 0.05;
 pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
     let row = ladder.peak()?;
     Some(format!(
-        "{} {} req/s at {} connections (limited by: {})",
+        "{} {} at {} connections (limited by: {})",
         ladder.target.name,
         row.rate(),
         row.connections,
@@ -26,19 +26,19 @@ pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
 pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
     let (row, findings) = (ladder.peak()?, ladder.findings?);
     let mut lines = vec![format!(
-        "peak {} req/s at {} connections{}",
+        "peak {} at {} connections{}",
         row.rate(),
         row.connections,
-        knee_and_plateau(findings)
+        knee_and_plateau(findings, row.rate_metric().label)
     )];
     lines.extend(evidence(row));
     lines.extend(stops(&ladder.rows));
     lines.extend(ladder.rows.iter().filter_map(failures));
-    lines.extend(findings.usl.as_ref().and_then(scalability));
+    lines.extend(findings.usl.as_ref().filter(|_| !row.is_held()).and_then(scalability));
     Some(Item { lead: ladder.target.name.clone(), lines })
 }
 
-fn knee_and_plateau(ladder: &LadderFindings) -> String {
+fn knee_and_plateau(ladder: &LadderFindings, unit: &str) -> String {
     let mut text = String::new();
     if let Some(knee) = ladder.knee_connections {
         text += &format!("; 95% of it from {knee} connections on (the knee)");
@@ -46,9 +46,9 @@ fn knee_and_plateau(ladder: &LadderFindings) -> String {
     match (ladder.plateau_rps, ladder.plateau_bottleneck) {
         (Some(rps), Some(limit)) => {
             let rate = figures::show("rps", rps);
-            text += &format!("; plateau {rate} req/s, limited by: {}", figures::word(limit));
+            text += &format!("; plateau {rate} {unit}, limited by: {}", figures::word(limit));
         }
-        (Some(rps), None) => text += &format!("; plateau {} req/s", figures::show("rps", rps)),
+        (Some(rps), None) => text += &format!("; plateau {} {unit}", figures::show("rps", rps)),
         (None, _) => text += "; no plateau: the ladder ended before the rate flattened",
     }
     text

@@ -21,8 +21,8 @@ const fn metric(name: &'static str, label: &'static str) -> Metric {
     Metric { name, label }
 }
 
-/// What a stage table and a comparison show, from the client's figures to the kernel's.
-pub(super) const METRICS: [Metric; 8] = [
+/// What a stage table and a comparison show of requests, from the client's figures to the kernel's.
+const METRICS: [Metric; 8] = [
     metric("load.achieved_rps", "req/s"),
     metric("load.response_ns.p50", "p50"),
     metric("load.response_ns.p99", "p99"),
@@ -32,6 +32,28 @@ pub(super) const METRICS: [Metric; 8] = [
     metric("cgroup.cpu_ratio", "CPUs\nused"),
     metric("threads.busiest.oncpu_ratio", "busiest\nthread"),
 ];
+
+/// The same of connections that are held open: event streams, WebSocket listeners, idle ones.
+const OF_HELD: [Metric; 8] = [
+    metric("load.events.per_sec", "events/s"),
+    metric("load.events.first_event_ns.p50", "first\nevent"),
+    metric("load.events.gap_ns.p99", "gap\np99"),
+    metric("memory_bytes_per_connection", "memory\n/conn"),
+    metric("syscalls.per_sec", "syscalls\n/s"),
+    metric("sched.per_sec", "switches\n/s"),
+    metric("cgroup.cpu_ratio", "CPUs\nused"),
+    metric("threads.busiest.oncpu_ratio", "busiest\nthread"),
+];
+
+/// What is shown of these levels.
+pub(super) fn shown(rows: &[Row<'_>]) -> &'static [Metric; 8] {
+    if rows.iter().any(Row::is_held) { &OF_HELD } else { &METRICS }
+}
+
+/// The title of a metric that reports show; of another one, its name.
+pub(super) fn label(name: &str) -> &str {
+    METRICS.iter().chain(&OF_HELD).find(|known| known.name == name).map_or(name, |m| m.label)
+}
 
 /// One target with its load levels.
 pub(super) struct Ladder<'a> {
@@ -100,10 +122,21 @@ impl Row<'_> {
         self.level.map_or(Bottleneck::Unknown, |level| level.bottleneck)
     }
 
-    /// The achieved rate for people.
+    /// The achieved rate for people, with its unit.
     pub(super) fn rate(&self) -> String {
-        let [rate, ..] = &METRICS;
-        self.figure(rate).map_or(figures::NONE.into(), |e| figures::show(rate.name, e.value))
+        let rate = self.rate_metric();
+        let value = self.figure(rate).map(|e| figures::show(rate.name, e.value));
+        format!("{} {}", value.unwrap_or(figures::NONE.into()), rate.label)
+    }
+
+    /// What is counted here per second.
+    pub(super) fn rate_metric(&self) -> &'static Metric {
+        let [rate, ..] = if self.is_held() { &OF_HELD } else { &METRICS };
+        rate
+    }
+
+    pub(super) fn is_held(&self) -> bool {
+        self.stages.iter().any(|stage| stage.load.is_held())
     }
 
     /// Why no conclusion may rest on this metric here, if so.

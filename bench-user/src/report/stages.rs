@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{self, NONE};
-use super::levels::{METRICS, Row};
+use super::levels::{Row, shown};
 use super::page::Table;
 use super::reasons::Reasons;
 use crate::analyze::bootstrap;
@@ -15,12 +15,12 @@ const SYSCALLS: usize = 15;
 /// One row a load level: medians over the counted repetitions, `±` half the width of the interval.
 pub(super) fn table(rows: &[Row<'_>]) -> Table {
     let mut titles = vec![">conns".to_owned()];
-    titles.extend(METRICS.iter().map(|metric| format!(">{}", metric.label)));
+    titles.extend(shown(rows).iter().map(|metric| format!(">{}", metric.label)));
     titles.push("limited by".into());
     let mut table = Table::new(titles);
     for row in rows {
         let mut cells = vec![row.connections.to_string()];
-        for metric in &METRICS {
+        for metric in shown(rows) {
             cells.push(match row.figure(metric) {
                 // Shares of a CPU are bounded and need no spread; the table must fit a terminal.
                 Ok(estimate) if metric.name.ends_with("_ratio") => {
@@ -39,7 +39,7 @@ pub(super) fn table(rows: &[Row<'_>]) -> Table {
 /// Notes why cells of the table are empty, unless a whole block is missing for that reason.
 pub(super) fn note_empty_cells(rows: &[Row<'_>], target: &str, reasons: &mut Reasons) {
     for row in rows {
-        for metric in &METRICS {
+        for metric in shown(rows) {
             if let Err(reason) = row.figure(metric)
                 && !reasons.explains(&reason)
             {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::analyze::builder::a_stage;
+use crate::load::Events;
 use crate::observe::{Count, PerfCount};
 
 #[test]
@@ -26,9 +27,30 @@ fn a_number_is_found_by_its_path() {
         ("threads.busiest.oncpu_ratio", 0.5),
         ("cpu_ns_per_request", 600_000.0),
         ("error_ratio", 0.0),
+        // 32 MiB now and 12 MiB before, over 50 connections.
+        ("memory_bytes_per_connection", 419_430.4),
     ] {
         assert_eq!(value(&stage, name), Ok(expected), "{name}");
     }
+}
+
+#[test]
+fn held_streams_have_figures_of_their_own() {
+    let mut stage = a_stage(50);
+    let why = value(&stage, "load.events.gap_ns.p99").unwrap_err();
+    assert!(why.contains("held no stream"), "{why}");
+    stage.load.events = Some(Events { per_sec: 7.5, ..Events::default() });
+    assert_eq!(value(&stage, "load.events.per_sec"), Ok(7.5));
+    let why = value(&stage, "load.events.gap_ns.p99").unwrap_err();
+    assert!(why.contains("too few samples"), "{why}");
+    assert!(check_name("load.events.gap.p99").is_err());
+    stage.cgroup.memory_before_bytes = Measured::unavailable("no memory controller");
+    let why = value(&stage, "memory_bytes_per_connection").unwrap_err();
+    assert!(why.contains("no memory controller"), "{why}");
+    stage = a_stage(50);
+    stage.load.connections.live_median = 0;
+    let why = value(&stage, "memory_bytes_per_connection").unwrap_err();
+    assert!(why.contains("no connection"), "{why}");
 }
 
 #[test]

@@ -63,7 +63,8 @@ fn died(target: &TargetRecord, stage: &StageRecord) -> Option<Answer> {
     let place = target.stages.iter().position(|s| key(s) == key(stage));
     let went_on = place.is_some_and(|place| place + 1 < target.stages.len());
     let hurt = stage.load.account.failed > 0 || stage.load.outcomes.failed() > 0;
-    if went_on || !(hurt || stage.load.requests == 0) {
+    let was_silent = stage.load.requests == 0 && !stage.load.is_held();
+    if went_on || !(hurt || was_silent) {
         return None;
     }
     let how = match (&exit.signal, exit.code) {
@@ -98,7 +99,7 @@ fn client(stage: &StageRecord) -> Option<Answer> {
 
 /// A server that answered nothing and reached no limit that we see was limited by something.
 fn without_requests(stage: &StageRecord, answer: Answer) -> Answer {
-    if stage.load.requests > 0 || answer.bottleneck != Bottleneck::None {
+    if stage.load.requests > 0 || stage.load.is_held() || answer.bottleneck != Bottleneck::None {
         return answer;
     }
     Answer::new(Bottleneck::Unknown, "no request was completed in the window").and(answer.evidence)

@@ -65,6 +65,7 @@ impl CgroupReading {
             nr_periods: delta(&self.nr_periods, &earlier.nr_periods),
             nr_throttled: delta(&self.nr_throttled, &earlier.nr_throttled),
             throttled_ns: delta(&self.throttled_ns, &earlier.throttled_ns),
+            memory_before_bytes: Measured::default(),
             memory_peak_bytes: self.memory_peak_bytes.clone(),
             memory_current_bytes: self.memory_current_bytes.clone(),
             memory_limit_bytes: self.memory_limit_bytes.clone(),

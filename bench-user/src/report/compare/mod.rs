@@ -12,7 +12,7 @@ mod sides;
 use serde::Serialize;
 
 use self::conditions::Condition;
-use super::levels::{self, Ladder, METRICS, Metric, Row};
+use super::levels::{self, Ladder, Metric, Row};
 use crate::analyze::{bootstrap, estimate};
 use crate::measured::Measured;
 use crate::record::{Estimate, PairFinding, RunRecord};
@@ -138,7 +138,10 @@ fn pair(a: &Ladder<'_>, b: &Ladder<'_>, within: &[PairFinding]) -> Pair {
             let found = within_run(within, (name_a, name_b), connections, metric.name);
             metric_pair(metric, row_a, row_b, found)
         };
-        Some(StagePair { connections, metrics: METRICS.iter().map(metric).collect() })
+        Some(StagePair {
+            connections,
+            metrics: levels::shown(&a.rows).iter().map(metric).collect(),
+        })
     };
     Pair {
         a: name_a.clone(),

@@ -1,9 +1,10 @@
 //! The page of a comparison: what makes the two sides unlike first, then the figures.
 
 use super::super::figures::{self, NONE};
+use super::super::levels;
 use super::super::page::{Page, Table};
 use super::super::reasons::Reasons;
-use super::{Comparison, METRICS, MetricPair, Pair, Reading, StagePair};
+use super::{Comparison, MetricPair, Pair, Reading, StagePair};
 
 /// The whole page.
 pub(in super::super) fn page(c: &Comparison) -> Page {
@@ -87,8 +88,7 @@ fn column_names(c: &Comparison, pair: &Pair) -> (String, String) {
 fn add_stage(table: &mut Table, stage: &StagePair) {
     for (i, m) in stage.metrics.iter().enumerate() {
         let side = |v: Option<&f64>| v.map_or(NONE.into(), |v| figures::show(m.metric, *v));
-        let label =
-            METRICS.iter().find(|known| known.name == m.metric).map_or(m.metric, |k| k.label);
+        let label = levels::label(m.metric);
         table.rows.push(vec![
             if i == 0 { stage.connections.to_string() } else { String::new() },
             label.replace('\n', " ").replace(" /req", "/req"),

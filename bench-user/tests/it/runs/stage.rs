@@ -256,6 +256,7 @@ fn cgroup(around: &Around) -> CgroupUse {
         nr_throttled: Value(4),
         throttled_ns: Value(20_000_000),
         memory_peak_bytes: Value(3 << 20),
+        memory_before_bytes: Value(1 << 20),
         memory_current_bytes: Value(2 << 20),
         memory_limit_bytes: Measured::unavailable("it has no memory limit"),
         oom_kills: Value(0),
