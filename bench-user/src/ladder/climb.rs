@@ -1,7 +1,7 @@
 //! One climb: a target is started or found, its ladder run from the bottom until a rule stops
 //! it, one stage repeated without the probes, the target stopped.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -13,9 +13,10 @@ use crate::cpu_list;
 use crate::fetch;
 use crate::host::topology::Placement;
 use crate::load::{self, Generator};
-use crate::observe::{ObserverSet, Options, Probes};
+use crate::measured::Measured;
+use crate::observe::{CgroupObserver, ObserverSet, Options, Probes};
 use crate::plan::{Limit, Plan, Protocol, TargetSpec};
-use crate::target::{StartOptions, Target, TargetError, TargetKind};
+use crate::target::{StartOptions, Target, TargetError, TargetHandle, TargetKind};
 
 /// What all climbs of a run share.
 pub(super) struct Expedition<'a> {
@@ -161,7 +162,7 @@ impl Expedition<'_> {
         // An address alone has no kernel side.
         let is_watched = spec.enabled && target.handle.kind != TargetKind::Url;
         let mut observers = is_watched.then(|| ObserverSet::attach(&target.handle, options));
-        let memory_before = observers.as_ref().map(ObserverSet::memory_bytes);
+        let memory_before = is_watched.then(|| memory_bytes(target));
         let setting = Setting { plan: self.plan, interrupt: self.interrupt, memory_before };
         let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
         if let Some(why) = missing {
@@ -240,4 +241,11 @@ impl Expedition<'_> {
         let pause = self.plan.ladder.pause.as_ns();
         self.interrupt.wait_until(crate::clock::now_ns() + pause)
     }
+}
+
+/// Memory that the target's cgroup uses now, bytes.
+fn memory_bytes(target: &Target) -> Measured<u64> {
+    let TargetHandle { cgroup, controllers, .. } = &target.handle;
+    let v2 = cgroup.value().map(PathBuf::as_path);
+    CgroupObserver::new(controllers, v2).read().memory_current_bytes
 }

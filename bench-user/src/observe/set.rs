@@ -122,12 +122,6 @@ impl ObserverSet {
         }
     }
 
-    /// Memory that the cgroup uses now, bytes.
-    #[must_use]
-    pub fn memory_bytes(&self) -> Measured<u64> {
-        self.cgroup.read().memory_current_bytes
-    }
-
     /// A window begins.
     pub fn begin(&mut self) {
         let reading = self.read(Extent::Edge);
