@@ -67,6 +67,7 @@ fn a_connection_that_the_server_closes_is_opened_again_and_counted() {
 fn a_connection_that_cannot_be_opened_is_a_failure() {
     let refusing = refusing_address();
     let sample = run_until(of_idle(refusing.address), |progress| progress.failed >= 5);
-    assert_eq!(sample.outcomes.connect, sample.account.failed);
+    let refused = sample.account.classes[&crate::load::FailureClass::ConnectRefused];
+    assert_eq!((sample.account.started, sample.account.failed), (refused, refused));
     assert_eq!(sample.connections.live_median, 0);
 }
