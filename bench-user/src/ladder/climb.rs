@@ -15,7 +15,7 @@ use crate::host::topology::Placement;
 use crate::load::{self, Generator};
 use crate::measured::Measured;
 use crate::observe::{CgroupObserver, ObserverSet, Options, Probes};
-use crate::plan::{Limit, Plan, Protocol, TargetSpec};
+use crate::plan::{Limit, Plan, TargetSpec};
 use crate::target::{StartOptions, Target, TargetError, TargetHandle, TargetKind};
 
 /// What all climbs of a run share.

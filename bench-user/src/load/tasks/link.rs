@@ -89,6 +89,7 @@ impl Link {
     pub(super) fn met_unasked_bytes(&self) -> bool {
         match self {
             Self::Http1(link) => link.met_unasked_bytes(),
+            Self::Websocket(_) => false,
         }
     }
 

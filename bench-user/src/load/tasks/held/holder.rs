@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
-use super::super::lane::after;
+use super::super::lane::{after, timed_out};
 use super::open::{Attempt, Open};
 use super::stage::{Current, Opening};
 use crate::clock;
@@ -76,7 +76,7 @@ impl Holder {
         let limit_ns = after(clock::now_ns(), opening.dialer.timeout);
         let connecting = Attempt::connect(opening, self.place, self.was_open);
         let result = timer.within(limit_ns, connecting).await.unwrap_or_else(|| {
-            Err(opening.timed_out(FailureClass::ConnectTimeout, "no connection"))
+            Err(timed_out(FailureClass::ConnectTimeout, "no connection", opening.dialer.timeout))
         });
         let attempt = match result {
             Ok(attempt) => attempt,

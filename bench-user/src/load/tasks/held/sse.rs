@@ -17,7 +17,7 @@ use hyper_util::rt::TokioIo;
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
 use super::super::http1::{Driver, exchanging};
-use super::super::lane::Setting;
+use super::super::lane::{Setting, timed_out};
 use super::super::stream;
 use super::super::wire::{Wire, WireState};
 use super::open::{Books, Closed};
@@ -93,7 +93,7 @@ impl EventConnection {
         let mut books = Books { sent_ns, head_ns: None, bytes_in: 0, bytes_out: 0 };
         let answer = timer.within(limit_ns, self.answer(request, &mut books)).await;
         let answer = answer.unwrap_or_else(|| {
-            Err(setting.timed_out(FailureClass::Timeout, "no head of a response"))
+            Err(timed_out(FailureClass::Timeout, "no head of a response", setting.setup.timeout))
         });
         books.bytes_out = self.wire.written();
         let how = match answer {
