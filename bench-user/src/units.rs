@@ -55,6 +55,13 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
+/// A rate that was asked for, as it is written: whole where it is, to a tenth where it is large
+/// enough for that to be nothing.
+#[must_use]
+pub fn show_rate(rps: f64) -> String {
+    if rps >= 100.0 && rps.fract() != 0.0 { format!("{rps:.1}") } else { rps.to_string() }
+}
+
 /// A number of bytes in a plan: written as `"512MiB"`, `"1.5GiB"`, `"64kB"` or `"4096"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
 #[schemars(with = "String")]

@@ -188,11 +188,11 @@ impl RunBuilder {
         self
     }
 
-    /// Adds a stage to the last target; its place in the ladder is that of its connections.
+    /// Adds a stage to the last target; its place in the ladder is that of its level.
     pub(crate) fn stage(mut self, repetition: u32, mut stage: StageRecord) -> Self {
         let stages = &mut self.run.targets.last_mut().expect("a target was begun").stages;
         stage.repetition = repetition;
-        let same = stages.iter().find(|s| s.connections == stage.connections);
+        let same = stages.iter().find(|s| s.level() == stage.level());
         let next = stages.iter().map(|s| s.index + 1).max().unwrap_or(0);
         stage.index = same.map_or(next, |s| s.index);
         stages.push(stage);

@@ -1,35 +1,34 @@
 //! Which stages of a record count: the observed ones of the repetitions that the plan does not
-//! discard, gathered by their place in the ladder.
+//! discard, gathered by what they held: connections, and the rate of an open loop.
 
+use crate::plan::Level;
 use crate::record::{RunRecord, StageRecord, TargetRecord};
 
-/// One place in the ladder with its stage of every counted repetition.
+/// One level of the ladder with its stage of every counted repetition.
 #[derive(Debug, Clone)]
 pub struct Step<'r> {
-    /// Place in the ladder; the same in every target.
-    pub index: u32,
-    /// Connections.
-    pub connections: u32,
+    /// What it held.
+    pub level: Level,
     /// By repetition; never empty.
     pub stages: Vec<&'r StageRecord>,
 }
 
-/// The counted stages of a target, in the order of its ladder.
+/// The counted stages of a target, in the order of its ladder: closed stages in that of the plan,
+/// open ones by their rate, because a search for a rate goes up and down.
 #[must_use]
-pub fn steps<'r>(run: &RunRecord, target: &'r TargetRecord) -> Vec<Step<'r>> {
+pub fn steps<'r>(run: &'r RunRecord, target: &'r TargetRecord) -> Vec<Step<'r>> {
     let mut counted: Vec<&StageRecord> = target
         .stages
         .iter()
         .filter(|s| s.repetition >= run.plan.discard && !is_control(target, s))
         .collect();
-    counted.sort_by_key(|s| (s.index, s.repetition));
+    let rate = |s: &StageRecord| s.offered_rps.unwrap_or(0.0);
+    counted.sort_by(|a, b| {
+        rate(a).total_cmp(&rate(b)).then((a.index, a.repetition).cmp(&(b.index, b.repetition)))
+    });
     counted
-        .chunk_by(|a, b| a.index == b.index)
-        .map(|stages| Step {
-            index: stages[0].index,
-            connections: stages[0].connections,
-            stages: stages.to_vec(),
-        })
+        .chunk_by(|a, b| a.level() == b.level())
+        .map(|stages| Step { level: stages[0].level(), stages: stages.to_vec() })
         .collect()
 }
 
@@ -43,20 +42,20 @@ pub fn is_control(target: &TargetRecord, stage: &StageRecord) -> bool {
 /// so that its stages count.
 fn twin<'r>(target: &'r TargetRecord, control: &StageRecord) -> Option<&'r StageRecord> {
     let same = |s: &&StageRecord| {
-        s.observed && s.repetition == control.repetition && s.connections == control.connections
+        s.observed && s.repetition == control.repetition && s.level() == control.level()
     };
     if control.observed { None } else { target.stages.iter().find(same) }
 }
 
-/// Achieved rate without the probes over the rate with them, the median of all control stages;
-/// `None` without one.
+/// Achieved rate without the probes over the rate with them, the median of all closed control
+/// stages; `None` without one. In the open loop the rate is the schedule's, with and without.
 #[must_use]
 pub fn control_ratio(target: &TargetRecord) -> Option<f64> {
     let ratios: Vec<f64> = target
         .stages
         .iter()
         .filter_map(|control| {
-            let observed = twin(target, control)?;
+            let observed = twin(target, control).filter(|s| s.offered_rps.is_none())?;
             let rate = observed.load.rate();
             (rate > 0.0).then(|| control.load.rate() / rate)
         })
@@ -81,9 +80,27 @@ mod tests {
             .stage(0, control)
             .done();
         let steps = steps(&run, &run.targets[0]);
-        let shape: Vec<_> = steps.iter().map(|s| (s.connections, s.stages.len())).collect();
+        let shape: Vec<_> = steps.iter().map(|s| (s.level.connections, s.stages.len())).collect();
         assert_eq!(shape, [(10, 2), (20, 2)]);
         assert_eq!(control_ratio(&run.targets[0]), Some(1.1));
+    }
+
+    #[test]
+    fn stages_of_one_number_of_connections_are_told_apart_by_their_rate() {
+        let open = |rps| {
+            let mut stage = a_stage(10);
+            stage.offered_rps = Some(rps);
+            stage
+        };
+        let climb = |i| match i {
+            0 => vec![open(400.0), open(800.0), open(600.0)],
+            _ => vec![open(400.0), open(800.0), open(500.0)],
+        };
+        let run = a_run().target("a").repetitions(2, climb).done();
+        let steps = steps(&run, &run.targets[0]);
+        let shape: Vec<_> = steps.iter().map(|s| (s.level.short(), s.stages.len())).collect();
+        let expect = [("400", 2), ("500", 1), ("600", 1), ("800", 2)];
+        assert_eq!(shape, expect.map(|(rate, n)| (rate.to_owned(), n)));
     }
 
     #[test]

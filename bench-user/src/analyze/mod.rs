@@ -25,7 +25,7 @@ pub use verdict::verdict;
 
 use std::collections::BTreeMap;
 
-use crate::plan::Order;
+use crate::plan::{self, Order};
 use crate::record::{
     Analysis, Bottleneck, LadderFindings, Level, PairFinding, RunRecord, StageRecord, TargetRecord,
 };
@@ -66,18 +66,26 @@ fn ladder(target: &TargetRecord, steps: &[Step]) -> LadderFindings {
     let rates = saturation::rates(steps);
     let peak = saturation::peak(&rates);
     let knee = saturation::knee(&rates);
-    let points: Vec<(f64, f64)> = rates.iter().map(|r| (f64::from(r.connections), r.rps)).collect();
+    let is_open = steps.iter().any(|step| step.level.offered_rps.is_some());
+    // The law is about how a closed load scales with its connections.
+    let closed = rates.iter().filter(|r| r.level.offered_rps.is_none());
+    let points: Vec<(f64, f64)> = closed.map(|r| (f64::from(r.level.connections), r.rps)).collect();
+    let peak = peak.map(|i| rates[i]);
+    let knee_level = knee.as_ref().ok().map(|&i| rates[i].level);
     LadderFindings {
         target: target.name.clone(),
         levels: steps.iter().map(level).collect(),
-        peak_connections: peak.map(|i| rates[i].connections),
-        peak_rps: peak.map(|i| rates[i].rps),
-        knee_connections: knee.map(|i| rates[i].connections),
-        plateau_rps: saturation::plateau(&rates),
-        plateau_bottleneck: knee.map(|i| {
-            let from = rates[i].index;
-            most_frequent(steps.iter().filter(|s| s.index >= from).flat_map(|s| &s.stages))
-        }),
+        peak_connections: peak.map(|rate| rate.level.connections),
+        peak_offered_rps: peak.and_then(|rate| rate.level.offered_rps),
+        peak_rps: peak.map(|rate| rate.rps),
+        knee_connections: knee_level.map(|level| level.connections),
+        knee_offered_rps: knee_level.and_then(|level| level.offered_rps),
+        knee_absent: knee.as_ref().err().cloned(),
+        plateau_rps: if is_open { None } else { saturation::plateau(&rates) },
+        plateau_bottleneck: knee
+            .ok()
+            .filter(|_| !is_open)
+            .map(|i| most_frequent(steps[i..].iter().flat_map(|s| &s.stages))),
         usl: usl::fit(&points),
         little_violations: saturation::little_violations(steps),
         control_ratio: levels::control_ratio(target),
@@ -93,7 +101,8 @@ fn level(step: &Step) -> Level {
             metrics.insert(metric.name.to_owned(), estimate);
         }
     }
-    Level { connections: step.connections, metrics, bottleneck: most_frequent(&step.stages) }
+    let plan::Level { connections, offered_rps } = step.level;
+    Level { connections, offered_rps, metrics, bottleneck: most_frequent(&step.stages) }
 }
 
 /// The most frequent bottleneck; `Unknown` where two are equally frequent, because then the
@@ -119,7 +128,7 @@ fn pairs(
 ) -> Vec<PairFinding> {
     let mut found = Vec::new();
     for step in of_steps {
-        let Some(other) = against_steps.iter().find(|s| s.index == step.index) else { continue };
+        let Some(other) = against_steps.iter().find(|s| s.level == step.level) else { continue };
         for metric in catalogue::standard() {
             let ours = estimate::measured(&step.stages, metric.name);
             let theirs = estimate::measured(&other.stages, metric.name);
@@ -128,7 +137,8 @@ fn pairs(
             found.push(PairFinding {
                 of: of.to_owned(),
                 against: against.to_owned(),
-                connections: step.connections,
+                connections: step.level.connections,
+                offered_rps: step.level.offered_rps,
                 metric: metric.name.to_owned(),
                 change,
                 differs: fit && estimate::differs(&change),

@@ -4,17 +4,25 @@
 //! events where connections hold streams open.
 //!
 //! * peak: the stage with the highest rate.
-//! * knee: the first stage that reaches 95 % of the peak. More connections than that wait
-//!   longer for almost the same.
+//! * knee, closed loop: the first stage that reaches 95 % of the peak. More connections than that
+//!   wait longer for almost the same.
+//! * knee, open loop: the stage with the highest achieved rate over its p99 response time
+//!   (Kleinrock's "power", 1979, with the percentile in place of the mean). A rate that is offered
+//!   is achieved until the server is full, so the first sign of it is in the response time; up to
+//!   this stage the rate grows faster than the time, from there on the time does.
 //! * plateau: the mean rate of the stages from the knee on that stay within 10 % of the peak.
 //!   A knee at the last stage has no plateau: nothing says that the next stage would not have
 //!   been faster still.
 
 use super::bootstrap::median;
 use super::levels::Step;
+use crate::plan::Level;
 
 /// Share of the peak that the knee reaches.
 const KNEE: f64 = 0.95;
+
+/// Fewest rates with a p99 in which a knee is looked for: one on each side of it.
+const KNEE_FROM: usize = 3;
 
 /// Share of the peak that the plateau stays above.
 const PLATEAU: f64 = 0.90;
@@ -25,23 +33,26 @@ const LITTLE: f64 = 0.05;
 /// The achieved rate at one place in the ladder.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
-    /// Place in the ladder.
-    pub index: u32,
-    /// Connections.
-    pub connections: u32,
+    /// What the stages held.
+    pub level: Level,
     /// Median of the achieved rate, per second.
     pub rps: f64,
+    /// Median of the 99th percentile of the response time, ns; `None` where a stage has none.
+    pub p99_ns: Option<f64>,
 }
 
-/// The rates of a ladder.
+/// The rates of a ladder, one for each step.
 #[must_use]
 pub fn rates(steps: &[Step]) -> Vec<Rate> {
     let rate = |step: &Step| {
         let all: Vec<f64> = step.stages.iter().map(|s| s.load.rate()).collect();
-        let (index, connections) = (step.index, step.connections);
-        median(&all).map(|rps| Rate { index, connections, rps })
+        #[expect(clippy::cast_precision_loss, reason = "times of a stage are below 2^53 ns")]
+        let p99: Option<Vec<f64>> =
+            step.stages.iter().map(|s| Some(s.load.response_ns.p99? as f64)).collect();
+        let p99_ns = p99.and_then(|all| median(&all));
+        Rate { level: step.level, rps: median(&all).unwrap_or(0.0), p99_ns }
     };
-    steps.iter().filter_map(rate).collect()
+    steps.iter().map(rate).collect()
 }
 
 /// Place of the highest rate in `rates`; the first of equal ones. `None` where nothing was
@@ -52,17 +63,45 @@ pub fn peak(rates: &[Rate]) -> Option<usize> {
     rates.iter().position(|r| r.rps >= best)
 }
 
-/// Place of the first rate that reaches 95 % of the peak.
-#[must_use]
-pub fn knee(rates: &[Rate]) -> Option<usize> {
-    let enough = rates[peak(rates)?].rps * KNEE;
-    rates.iter().position(|r| r.rps >= enough)
+/// Place of the knee.
+///
+/// # Errors
+/// Why there is none, in one sentence.
+pub fn knee(rates: &[Rate]) -> Result<usize, String> {
+    let peak = peak(rates).ok_or("no stage has a rate that counts")?;
+    if rates.iter().any(|r| r.level.offered_rps.is_some()) {
+        return knee_of_rates(rates);
+    }
+    let enough = rates[peak].rps * KNEE;
+    Ok(rates.iter().position(|r| r.rps >= enough).unwrap_or(peak))
+}
+
+fn knee_of_rates(rates: &[Rate]) -> Result<usize, String> {
+    let power = |r: &Rate| Some(r.rps / r.p99_ns.filter(|ns| *ns > 0.0)?);
+    let powers: Vec<(usize, f64)> = (0..)
+        .zip(rates)
+        .filter(|(_, r)| r.level.offered_rps.is_some())
+        .filter_map(|(i, r)| Some((i, power(r)?)))
+        .collect();
+    if powers.len() < KNEE_FROM {
+        return Err(format!(
+            "a knee of rates takes {KNEE_FROM} stages with a p99, and there are {}",
+            powers.len()
+        ));
+    }
+    let best = powers.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+    match (best, powers.last()) {
+        (Some((knee, _)), Some((last, _))) if knee < *last => Ok(knee),
+        _ => Err("the ladder ends before its knee: at its last rate the rate still grew faster \
+                  than p99"
+            .to_owned()),
+    }
 }
 
 /// Rate of the plateau, per second; `None` where the ladder ends before it flattens.
 #[must_use]
 pub fn plateau(rates: &[Rate]) -> Option<f64> {
-    let (peak, knee) = (peak(rates)?, knee(rates)?);
+    let (peak, knee) = (peak(rates)?, knee(rates).ok()?);
     if knee + 1 == rates.len() {
         return None;
     }
@@ -108,9 +147,9 @@ fn violation(step: &Step) -> Option<String> {
         all => format!(" (in {} of {all} repetitions)", off.len()),
     };
     Some(format!(
-        "at {} connections, rate times mean response time gives {busy:.1} busy connections \
+        "at {}, rate times mean response time gives {busy:.1} busy connections \
          where {live} were open{often}",
-        step.connections
+        step.level
     ))
 }
 
@@ -122,22 +161,43 @@ mod tests {
     use crate::record::{Loop, RunRecord, StageRecord};
 
     fn ladder(rates: &[f64]) -> Vec<Rate> {
-        let rate = |(i, &rps): (u32, &f64)| Rate { index: i, connections: (i + 1) * 10, rps };
+        let rate = |(i, &rps): (u32, &f64)| {
+            let level = Level { connections: (i + 1) * 10, offered_rps: None };
+            Rate { level, rps, p99_ns: None }
+        };
         (0..).zip(rates).map(rate).collect()
     }
 
     #[test]
     fn peak_knee_and_plateau_of_a_ladder_that_flattens() {
         let rates = ladder(&[500.0, 960.0, 1000.0, 990.0, 850.0]);
-        assert_eq!((peak(&rates), knee(&rates)), (Some(2), Some(1)));
+        assert_eq!((peak(&rates), knee(&rates)), (Some(2), Ok(1)));
         assert_eq!(plateau(&rates), Some((960.0 + 1000.0 + 990.0) / 3.0));
     }
 
     #[test]
     fn a_ladder_that_still_grows_has_no_plateau() {
         let rates = ladder(&[100.0, 200.0, 400.0]);
-        assert_eq!((peak(&rates), knee(&rates), plateau(&rates)), (Some(2), Some(2), None));
-        assert_eq!((peak(&ladder(&[0.0, 0.0])), knee(&[])), (None, None));
+        assert_eq!((peak(&rates), knee(&rates), plateau(&rates)), (Some(2), Ok(2), None));
+        assert_eq!((peak(&ladder(&[0.0, 0.0])), knee(&[]).is_err()), (None, true));
+    }
+
+    /// Offered rates with their p99, ms; all achieved.
+    fn offered(rates: &[(f64, f64)]) -> Vec<Rate> {
+        let rate = |&(rps, ms): &(f64, f64)| {
+            let level = Level { connections: 10, offered_rps: Some(rps) };
+            Rate { level, rps, p99_ns: Some(ms * 1e6) }
+        };
+        rates.iter().map(rate).collect()
+    }
+
+    #[test]
+    fn the_knee_of_rates_is_where_rate_over_p99_is_highest() {
+        let bent = offered(&[(100.0, 1.0), (200.0, 1.2), (400.0, 2.0), (800.0, 9.0)]);
+        assert_eq!((peak(&bent), knee(&bent)), (Some(3), Ok(2)));
+        let rising = offered(&[(100.0, 1.0), (200.0, 1.1), (400.0, 1.2)]);
+        assert!(knee(&rising).unwrap_err().contains("ends before its knee"));
+        assert!(knee(&offered(&[(1.0, 1.0), (2.0, 9.0)])).unwrap_err().contains("there are 2"));
     }
 
     fn violations(change: impl Fn(&mut StageRecord)) -> Vec<String> {

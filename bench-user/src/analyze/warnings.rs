@@ -1,5 +1,6 @@
 //! What should keep a reader from trusting the figures of a ladder, as sentences.
 
+use crate::plan::Level;
 use crate::record::{RunRecord, StageRecord, TargetRecord};
 use crate::target::TargetKind;
 
@@ -31,18 +32,18 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
     warnings
 }
 
-/// One sentence with the stages, by their connections, in which something was so.
+/// One sentence with the stages, by what they held, in which something was so.
 fn stages_where(
     steps: &[Step],
     what: &str,
     is_so: impl Fn(&StageRecord) -> bool,
 ) -> Option<String> {
-    let at: Vec<String> = steps
+    let at: Vec<Level> = steps
         .iter()
         .filter(|step| step.stages.iter().any(|stage| is_so(stage)))
-        .map(|step| step.connections.to_string())
+        .map(|step| step.level)
         .collect();
-    (!at.is_empty()).then(|| format!("{what} (at {} connections)", at.join(", ")))
+    (!at.is_empty()).then(|| format!("{what} (at {})", Level::list(&at)))
 }
 
 fn repetitions(steps: &[Step]) -> Option<String> {
@@ -107,17 +108,17 @@ fn shared_cpus(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option
 fn other_stages(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option<String> {
     let first = run.targets.first().filter(|first| first.name != target.name)?;
     let theirs = levels::steps(run, first);
-    let missing = |from: &[Step], of: &[Step]| -> Vec<String> {
-        let lacks = |step: &&Step| !of.iter().any(|other| other.index == step.index);
-        from.iter().filter(lacks).map(|step| step.connections.to_string()).collect()
+    let missing = |from: &[Step], of: &[Step]| -> Vec<Level> {
+        let lacks = |step: &&Step| !of.iter().any(|other| other.level == step.level);
+        from.iter().filter(lacks).map(|step| step.level).collect()
     };
     let alone = [missing(steps, &theirs), missing(&theirs, steps)].concat();
     (!alone.is_empty()).then(|| {
         format!(
-            "`{}` and `{}` did not reach the same stages: {} connections are not compared",
+            "`{}` and `{}` did not reach the same stages: {} are not compared",
             first.name,
             target.name,
-            alone.join(", ")
+            Level::list(&alone)
         )
     })
 }

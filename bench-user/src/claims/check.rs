@@ -2,7 +2,7 @@
 
 use crate::analyze::levels::Step;
 use crate::analyze::{estimate, fitness};
-use crate::plan::{ClaimSpec, Order};
+use crate::plan::{ClaimSpec, Level, Order};
 use crate::record::{Bottleneck, ClaimResult, ClaimVerdict, Estimate, RunRecord, StageClaim};
 
 use super::meaning::{Meaning, understand};
@@ -34,7 +34,7 @@ fn check_one(run: &RunRecord, claim: &ClaimSpec) -> ClaimResult {
     let named: Vec<&str> = involved.iter().map(|&target| names[target]).collect();
     let stages: Vec<StageClaim> = sides::select(run, &claim.stages, &involved)
         .into_iter()
-        .map(|Chosen { connections, steps }| {
+        .map(|Chosen { level, steps }| {
             let stage = steps.map(|steps| {
                 let answer = match &meaning {
                     Meaning::Metric { metric, bound, .. } => {
@@ -48,7 +48,7 @@ fn check_one(run: &RunRecord, claim: &ClaimSpec) -> ClaimResult {
                 };
                 with_other_peak(answer, &steps, &named)
             });
-            stage.unwrap_or_else(Answer::inconclusive).at(connections)
+            stage.unwrap_or_else(Answer::inconclusive).at(level)
         })
         .collect();
     let (verdict, because) = sum_up(&stages, &named);
@@ -77,9 +77,10 @@ impl Answer {
         Self::new(ClaimVerdict::Unavailable, because)
     }
 
-    fn at(self, connections: u32) -> StageClaim {
+    fn at(self, level: Level) -> StageClaim {
         let Self { verdict, figure, of, against, because } = self;
-        StageClaim { connections, verdict, figure, of, against, because }
+        let Level { connections, offered_rps } = level;
+        StageClaim { connections, offered_rps, verdict, figure, of, against, because }
     }
 }
 
@@ -225,13 +226,12 @@ fn bottleneck(step: &Step, name: &str, same: bool, which: Bottleneck) -> Answer 
     }
 }
 
-/// Peaks of two targets may be at different connections; the reader must know.
+/// Peaks of two targets may be at different levels; the reader must know.
 fn with_other_peak(mut answer: Answer, steps: &[Step], names: &[&str]) -> Answer {
     if let [of, against] = steps
-        && of.connections != against.connections
+        && of.level != against.level
     {
-        answer.because +=
-            &format!("; `{}` is taken at {} connections", names[1], against.connections);
+        answer.because += &format!("; `{}` is taken at {}", names[1], against.level);
     }
     answer
 }
@@ -254,8 +254,7 @@ fn sum_up(stages: &[StageClaim], names: &[&str]) -> (ClaimVerdict, String) {
                 1 => String::new(),
                 all => format!("in {count} of {all} stages; "),
             };
-            let at = stage.connections;
-            return (verdict, format!("{share}at {at} connections {}", stage.because));
+            return (verdict, format!("{share}at {} {}", stage.level(), stage.because));
         }
     }
     let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");

@@ -3,12 +3,13 @@
 //! * `all`: the stages that every involved target reached in a counted repetition.
 //! * `saturated`: those from the knee of the target that the claim is about.
 //! * `peak`: of each target its own peak, because "the peak of B against the peak of A" is what
-//!   people compare; the two may be at different connections, and the answer says so.
-//! * a list: those connections; one that a target did not reach has no answer.
+//!   people compare; the two may be at different levels, and the answer says so.
+//! * a list: those connections, or in a ladder of rates those rates; one that a target did not
+//!   reach has no answer.
 
 use crate::analyze::levels::{Step, steps};
 use crate::analyze::saturation;
-use crate::plan::{ClaimSpec, NamedStages, StageSelector};
+use crate::plan::{ClaimSpec, Level, NamedStages, StageSelector};
 use crate::record::RunRecord;
 
 /// A claim that cannot be understood.
@@ -57,8 +58,8 @@ fn place(name: &str, targets: &[&str]) -> Result<usize, String> {
 /// One stage of a claim.
 #[derive(Debug)]
 pub(super) struct Chosen<'r> {
-    /// Connections in the target that the claim is about.
-    pub(super) connections: u32,
+    /// What it held in the target that the claim is about.
+    pub(super) level: Level,
     /// For every involved target its repetitions, or why there are none.
     pub(super) steps: Result<Vec<Step<'r>>, String>,
 }
@@ -77,48 +78,48 @@ pub(super) fn select<'r>(
         StageSelector::Named(NamedStages::Saturated) => {
             let rates = saturation::rates(first);
             match saturation::knee(&rates) {
-                Some(knee) => reached_by_all(&ladders, rates[knee].index),
-                None => Vec::new(),
+                Ok(knee) => reached_by_all(&ladders, knee),
+                Err(_no_knee) => Vec::new(),
             }
         }
         StageSelector::Named(NamedStages::Peak) => peaks(&ladders).into_iter().collect(),
         StageSelector::Connections(list) => {
             let names: Vec<&str> =
                 involved.iter().map(|&target| run.targets[target].name.as_str()).collect();
-            list.iter().map(|&connections| listed(connections, &ladders, &names)).collect()
+            list.iter().map(|&number| listed(number, &ladders, &names)).collect()
         }
     }
 }
 
-fn reached_by_all<'r>(ladders: &[Vec<Step<'r>>], from: u32) -> Vec<Chosen<'r>> {
-    let at = |index| -> Option<Vec<Step<'r>>> {
-        ladders.iter().map(|steps| steps.iter().find(|s| s.index == index).cloned()).collect()
+/// Those from this place in the first ladder on.
+fn reached_by_all<'r>(ladders: &[Vec<Step<'r>>], from: usize) -> Vec<Chosen<'r>> {
+    let at = |level| -> Option<Vec<Step<'r>>> {
+        ladders.iter().map(|steps| steps.iter().find(|s| s.level == level).cloned()).collect()
     };
-    ladders[0]
-        .iter()
-        .filter(|step| step.index >= from)
-        .filter_map(|step| {
-            Some(Chosen { connections: step.connections, steps: Ok(at(step.index)?) })
-        })
-        .collect()
+    let chosen = |step: &Step<'r>| Some(Chosen { level: step.level, steps: Ok(at(step.level)?) });
+    ladders[0].iter().skip(from).filter_map(chosen).collect()
 }
 
 fn peaks<'r>(ladders: &[Vec<Step<'r>>]) -> Option<Chosen<'r>> {
     let peak = |steps: &Vec<Step<'r>>| {
         let rates = saturation::rates(steps);
-        let index = rates[saturation::peak(&rates)?].index;
-        steps.iter().find(|s| s.index == index).cloned()
+        steps.get(saturation::peak(&rates)?).cloned()
     };
     let steps: Vec<Step> = ladders.iter().map(peak).collect::<Option<_>>()?;
-    Some(Chosen { connections: steps[0].connections, steps: Ok(steps) })
+    Some(Chosen { level: steps[0].level, steps: Ok(steps) })
 }
 
-fn listed<'r>(connections: u32, ladders: &[Vec<Step<'r>>], names: &[&str]) -> Chosen<'r> {
+fn listed<'r>(number: u32, ladders: &[Vec<Step<'r>>], names: &[&str]) -> Chosen<'r> {
+    let is_it = |step: &&Step<'r>| step.level.number().total_cmp(&f64::from(number)).is_eq();
+    let all = || ladders.iter().flatten();
+    // Where nobody reached it, the other stages tell whether it is a rate.
+    let is_rate = all().any(|step| step.level.offered_rps.is_some());
+    let offered_rps = is_rate.then(|| f64::from(number));
+    let unmet = Level { connections: number, offered_rps };
+    let level = all().find(is_it).map_or(unmet, |step| step.level);
     let at = |(steps, name): (&Vec<Step<'r>>, &&str)| {
-        let found = steps.iter().find(|s| s.connections == connections).cloned();
-        found.ok_or_else(|| {
-            format!("`{name}` did not reach {connections} connections in a counted repetition")
-        })
+        let found = steps.iter().find(is_it).cloned();
+        found.ok_or_else(|| format!("`{name}` did not reach {level} in a counted repetition"))
     };
-    Chosen { connections, steps: ladders.iter().zip(names).map(at).collect() }
+    Chosen { level, steps: ladders.iter().zip(names).map(at).collect() }
 }

@@ -3,6 +3,7 @@
 
 use bench_user::analyze;
 use bench_user::ladder::{Event, Position, Sink};
+use bench_user::plan::Level;
 use bench_user::record::{RunDir, RunRecord, StageRecord, TargetRecord, Urls};
 use bench_user::target::TargetKind;
 use bench_user::units::{show_count, show_ns, show_per_request};
@@ -47,16 +48,14 @@ impl Recorder {
 
     fn begins(&self, n: usize, position: Position) {
         let stages = self.record.plan.ladder.levels().len();
-        let rate = position.offered_rps.map(|rps| format!(" at {} req/s", show_count(rps)));
         let control = if position.is_control { ", probes detached" } else { "" };
         self.say(&format!(
-            "{}: climb {} of {}, stage {} of {stages}: {} connections{}{control} ...",
+            "{}: climb {} of {}, stage {} of {stages}: {}{control} ...",
             self.record.targets[n].name,
             position.repetition + 1,
             self.record.plan.repeat,
             position.index + 1,
-            position.connections,
-            rate.unwrap_or_default(),
+            Level { connections: position.connections, offered_rps: position.offered_rps },
         ));
     }
 }

@@ -43,7 +43,7 @@ pub enum StageSelector {
     All,
     /// `saturated` (from the knee on) or `peak` (the stage with the highest rate).
     Named(NamedStages),
-    /// Stages by their connections.
+    /// Stages by their connections, or in a ladder of rates by their rate.
     Connections(Vec<u32>),
 }
 

@@ -10,6 +10,7 @@ pub mod default;
 mod error;
 pub mod file;
 pub mod flags;
+mod level;
 mod load;
 mod target;
 pub mod validate;
@@ -21,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use claim::{ClaimSpec, NamedStages, StageSelector};
 pub use error::PlanError;
+pub use level::Level;
 pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, TlsSpec, WebsocketMode};
 pub use target::{Builtin, TargetSpec, UrlSource};
 
@@ -96,15 +98,6 @@ pub struct Ladder {
     /// Rest between two stages.
     #[serde(default = "default_pause")]
     pub pause: Span,
-}
-
-/// What one stage holds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
-    /// Connections kept open.
-    pub connections: u32,
-    /// Requests per second of an open loop; `None`: closed loop.
-    pub offered_rps: Option<f64>,
 }
 
 impl Ladder {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::plan::ClaimSpec;
+use crate::plan::{self, ClaimSpec};
 
 /// What limited a stage.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -83,18 +83,29 @@ pub struct LadderFindings {
     pub levels: Vec<Level>,
     /// Stage with the highest achieved rate, by its connections.
     pub peak_connections: Option<u32>,
+    /// The rate that was offered there; `null` in the closed loop.
+    #[serde(default)]
+    pub peak_offered_rps: Option<f64>,
     /// The highest achieved rate, per second.
     pub peak_rps: Option<f64>,
-    /// First stage that reaches 95 % of the peak, by its connections.
+    /// Closed loop: first stage that reaches 95 % of the peak. Open loop: stage with the highest
+    /// achieved rate over p99 response time. By its connections.
     pub knee_connections: Option<u32>,
-    /// Mean achieved rate of the stages from the knee on that stay within 10 % of the peak, per
-    /// second; `null` when the ladder ends before it flattens (the knee is its last stage).
+    /// The rate that was offered there; `null` in the closed loop.
+    #[serde(default)]
+    pub knee_offered_rps: Option<f64>,
+    /// Why there is no knee; `null` where there is one.
+    #[serde(default)]
+    pub knee_absent: Option<String>,
+    /// Closed loop: mean achieved rate of the stages from the knee on that stay within 10 % of the peak, per
+    /// second; `null` when the ladder ends before it flattens (the knee is its last stage), and in
+    /// the open loop, where the rate is given.
     pub plateau_rps: Option<f64>,
     /// The most frequent bottleneck from the knee on; `unknown` where two were equally frequent.
     pub plateau_bottleneck: Option<Bottleneck>,
-    /// Universal Scalability Law; `null` with fewer than four stages.
+    /// Universal Scalability Law over the closed stages; `null` with fewer than four.
     pub usl: Option<UslFit>,
-    /// Stages whose connections differ from achieved rate times mean response time by more
+    /// Closed stages whose connections differ from achieved rate times mean response time by more
     /// than 5 % (Little's law), as sentences.
     pub little_violations: Vec<String>,
     /// Achieved rate of the control stage (probes detached) over the observed one's; `null`
@@ -109,6 +120,9 @@ pub struct LadderFindings {
 pub struct Level {
     /// Connections.
     pub connections: u32,
+    /// Requests per second that were offered; `null` in the closed loop.
+    #[serde(default)]
+    pub offered_rps: Option<f64>,
     /// By metric name (as in claims).
     pub metrics: BTreeMap<String, Estimate>,
     /// The bottleneck that most repetitions showed; `unknown` where two were equally frequent.
@@ -137,6 +151,9 @@ pub struct PairFinding {
     pub against: String,
     /// Connections of the stage.
     pub connections: u32,
+    /// Requests per second that were offered; `null` in the closed loop.
+    #[serde(default)]
+    pub offered_rps: Option<f64>,
     /// Metric name.
     pub metric: String,
     /// (of - against) / against: -0.4 is 40 % less.
@@ -179,6 +196,9 @@ pub enum ClaimVerdict {
 pub struct StageClaim {
     /// Connections of the stage.
     pub connections: u32,
+    /// Requests per second that were offered; `null` in the closed loop.
+    #[serde(default)]
+    pub offered_rps: Option<f64>,
     /// The answer here.
     pub verdict: ClaimVerdict,
     /// The figure that was compared: the metric, or its relative change; `null` for a bottleneck
@@ -190,4 +210,44 @@ pub struct StageClaim {
     pub against: Option<f64>,
     /// Why, in one sentence.
     pub because: String,
+}
+
+impl LadderFindings {
+    /// What the stage with the highest rate held.
+    #[must_use]
+    pub fn peak(&self) -> Option<plan::Level> {
+        let offered_rps = self.peak_offered_rps;
+        self.peak_connections.map(|connections| plan::Level { connections, offered_rps })
+    }
+
+    /// What the stage at the knee held.
+    #[must_use]
+    pub fn knee(&self) -> Option<plan::Level> {
+        let offered_rps = self.knee_offered_rps;
+        self.knee_connections.map(|connections| plan::Level { connections, offered_rps })
+    }
+}
+
+impl Level {
+    /// What the stage held.
+    #[must_use]
+    pub fn level(&self) -> plan::Level {
+        plan::Level { connections: self.connections, offered_rps: self.offered_rps }
+    }
+}
+
+impl PairFinding {
+    /// What the stage held.
+    #[must_use]
+    pub fn level(&self) -> plan::Level {
+        plan::Level { connections: self.connections, offered_rps: self.offered_rps }
+    }
+}
+
+impl StageClaim {
+    /// What the stage held.
+    #[must_use]
+    pub fn level(&self) -> plan::Level {
+        plan::Level { connections: self.connections, offered_rps: self.offered_rps }
+    }
 }

@@ -24,7 +24,7 @@ use crate::measured::Measured;
 use crate::observe::{
     CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
 };
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::target::{Exit, Idle, Image, TargetKind};
 
 /// The `schema` field of every record that this version writes.
@@ -174,6 +174,14 @@ pub struct StageRecord {
     pub samples: Vec<StageSample>,
     /// What limited the stage.
     pub verdict: Verdict,
+}
+
+impl StageRecord {
+    /// What it held.
+    #[must_use]
+    pub fn level(&self) -> plan::Level {
+        plan::Level { connections: self.connections, offered_rps: self.offered_rps }
+    }
 }
 
 impl From<StageDone> for StageRecord {

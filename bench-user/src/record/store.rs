@@ -236,8 +236,7 @@ fn place_of_difference(record: &RunRecord, back: &RunRecord) -> String {
     for (target, target_back) in record.targets.iter().zip(&back.targets) {
         for (stage, stage_back) in target.stages.iter().zip(&target_back.stages) {
             if stage != stage_back {
-                let n = stage.connections;
-                return format!("the stage of `{}` with {n} connections", target.name);
+                return format!("the stage of `{}` at {}", target.name, stage.level());
             }
         }
         if target != target_back {

@@ -1,6 +1,7 @@
 //! Claims: the verdict word first, then the sentence, then the figures behind it.
 
 use super::figures::{self, NONE};
+use super::levels;
 use super::page::{Item, Page, Table};
 use crate::record::{ClaimResult, ClaimVerdict, StageClaim};
 
@@ -60,7 +61,8 @@ fn stages(result: &ClaimResult) -> Table {
     let name = |target: &Option<String>, otherwise: &str| {
         format!(">{}", target.as_deref().unwrap_or(otherwise))
     };
-    let mut titles = vec![">conns".to_owned(), name(&claim.of, "of")];
+    let level = levels::title(result.stages.iter().map(StageClaim::level));
+    let mut titles = vec![format!(">{level}"), name(&claim.of, "of")];
     if is_change {
         titles.push(name(&claim.against, "against"));
     }
@@ -68,7 +70,7 @@ fn stages(result: &ClaimResult) -> Table {
     let mut table = Table::new(titles);
     for stage in &result.stages {
         let value = |v: Option<f64>| v.map_or(NONE.into(), |v| figures::show(metric, v));
-        let mut row = vec![stage.connections.to_string(), value(stage.of)];
+        let mut row = vec![stage.level().short(), value(stage.of)];
         if is_change {
             row.push(value(stage.against));
         }
@@ -102,6 +104,6 @@ fn interval(stage: &StageClaim, metric: &str, is_change: bool) -> Option<String>
 /// Why a stage does not hold, where the claim's own sentence does not say it.
 fn doubts(result: &ClaimResult) -> Vec<Item> {
     let told = |s: &&StageClaim| s.verdict != ClaimVerdict::Holds && s.because != result.because;
-    let item = |s: &StageClaim| Item::new(format!("at {}", s.connections), s.because.clone());
+    let item = |s: &StageClaim| Item::new(format!("at {}", s.level().short()), s.because.clone());
     result.stages.iter().filter(told).map(item).collect()
 }

@@ -14,10 +14,10 @@ const GOOD_FIT: f64 = 0.05;
 pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
     let row = ladder.peak()?;
     Some(format!(
-        "{} {} at {} connections (limited by: {})",
+        "{} {} at {} (limited by: {})",
         ladder.target.name,
         row.rate(),
-        row.connections,
+        row.at,
         figures::word(row.bottleneck())
     ))
 }
@@ -26,9 +26,9 @@ pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
 pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
     let (row, findings) = (ladder.peak()?, ladder.findings?);
     let mut lines = vec![format!(
-        "peak {} at {} connections{}",
+        "peak {} at {}{}",
         row.rate(),
-        row.connections,
+        row.at,
         knee_and_plateau(findings, row.rate_metric().label)
     )];
     lines.extend(evidence(row));
@@ -40,8 +40,13 @@ pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
 
 fn knee_and_plateau(ladder: &LadderFindings, unit: &str) -> String {
     let mut text = String::new();
-    if let Some(knee) = ladder.knee_connections {
-        text += &format!("; 95% of it from {knee} connections on (the knee)");
+    match (ladder.knee(), &ladder.knee_absent) {
+        (Some(knee), _) if knee.offered_rps.is_some() => {
+            return format!("; knee at {knee}, where rate over p99 is highest");
+        }
+        (Some(knee), _) => text += &format!("; 95% of it from {knee} on (the knee)"),
+        (None, Some(why)) => return format!("; no knee: {why}"),
+        (None, None) => {}
     }
     match (ladder.plateau_rps, ladder.plateau_bottleneck) {
         (Some(rps), Some(limit)) => {
@@ -86,7 +91,7 @@ fn stops(rows: &[Row<'_>]) -> Vec<String> {
     for row in rows {
         for stage in &row.stages {
             let Some(rule) = &stage.verdict.stopped_by else { continue };
-            let line = format!("the ladder ended at {} connections: {rule}", row.connections);
+            let line = format!("the ladder ended at {}: {rule}", row.at);
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -114,8 +119,7 @@ fn failures(row: &Row<'_>) -> Option<String> {
     }
     let list: Vec<String> =
         kinds.iter().map(|(kind, n)| format!("{} {kind}", figures::count(*n))).collect();
-    let mut line =
-        format!("at {} connections requests failed: {}", row.connections, list.join(", "));
+    let mut line = format!("at {} requests failed: {}", row.at, list.join(", "));
     if let Some(example) = example {
         line += &format!(" (the first: {example})");
     }

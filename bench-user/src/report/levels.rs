@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::figures;
 use crate::analyze::{self, levels, metrics};
+use crate::plan;
 use crate::record::{
     Analysis, Bottleneck, Estimate, LadderFindings, Level, RunRecord, StageRecord, TargetRecord,
 };
@@ -65,7 +66,7 @@ pub(super) struct Ladder<'a> {
 
 /// One load level.
 pub(super) struct Row<'a> {
-    pub(super) connections: u32,
+    pub(super) at: plan::Level,
     /// The counted repetitions; never empty.
     pub(super) stages: Vec<&'a StageRecord>,
     level: Option<&'a Level>,
@@ -83,26 +84,30 @@ pub(super) fn ladders<'a>(run: &'a RunRecord, analysis: &'a Analysis) -> Vec<Lad
 
 /// The ladder of one target.
 pub(super) fn ladder<'a>(
-    run: &RunRecord,
+    run: &'a RunRecord,
     analysis: &'a Analysis,
     target: &'a TargetRecord,
 ) -> Ladder<'a> {
     let findings = analysis.ladders.iter().find(|ladder| ladder.target == target.name);
     let row = |step: levels::Step<'a>| Row {
-        connections: step.connections,
+        at: step.level,
         stages: step.stages,
-        level: findings.and_then(|ladder| {
-            ladder.levels.iter().find(|level| level.connections == step.connections)
-        }),
+        level: findings
+            .and_then(|ladder| ladder.levels.iter().find(|level| level.level() == step.level)),
     };
     Ladder { target, findings, rows: levels::steps(run, target).into_iter().map(row).collect() }
+}
+
+/// The title of the column that tells levels apart.
+pub(super) fn title(levels: impl IntoIterator<Item = plan::Level>) -> &'static str {
+    if levels.into_iter().any(|level| level.offered_rps.is_some()) { "rate" } else { "conns" }
 }
 
 impl<'a> Ladder<'a> {
     /// The level with the highest achieved rate.
     pub(super) fn peak(&self) -> Option<&Row<'a>> {
-        let connections = self.findings?.peak_connections?;
-        self.rows.iter().find(|row| row.connections == connections)
+        let at = self.findings?.peak()?;
+        self.rows.iter().find(|row| row.at == at)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{self, NONE};
-use super::levels::{Row, shown};
+use super::levels::{self, Row, shown};
 use super::page::Table;
 use super::reasons::Reasons;
 use crate::analyze::bootstrap;
@@ -14,12 +14,12 @@ const SYSCALLS: usize = 15;
 
 /// One row a load level: medians over the counted repetitions, `±` half the width of the interval.
 pub(super) fn table(rows: &[Row<'_>]) -> Table {
-    let mut titles = vec![">conns".to_owned()];
+    let mut titles = vec![format!(">{}", levels::title(rows.iter().map(|row| row.at)))];
     titles.extend(shown(rows).iter().map(|metric| format!(">{}", metric.label)));
     titles.push("limited by".into());
     let mut table = Table::new(titles);
     for row in rows {
-        let mut cells = vec![row.connections.to_string()];
+        let mut cells = vec![row.at.short()];
         for metric in shown(rows) {
             cells.push(match row.figure(metric) {
                 // Shares of a CPU are bounded and need no spread; the table must fit a terminal.
@@ -44,11 +44,7 @@ pub(super) fn note_empty_cells(rows: &[Row<'_>], target: &str, reasons: &mut Rea
                 && !reasons.explains(&reason)
             {
                 let label = metric.label.replace('\n', " ");
-                reasons.note(
-                    target,
-                    &format!("{label} at {} connections", row.connections),
-                    &reason,
-                );
+                reasons.note(target, &format!("{label} at {}", row.at), &reason);
             }
         }
     }
@@ -71,7 +67,7 @@ pub(super) fn syscalls(peaks: &[(&str, &Row<'_>)]) -> Option<Table> {
     names.truncate(SYSCALLS);
 
     let mut titles = vec!["syscall".to_owned()];
-    let title = |(name, row): &(&str, &Row<'_>)| format!(">{name}\nat {}", row.connections);
+    let title = |(name, row): &(&str, &Row<'_>)| format!(">{name}\nat {}", row.at.short());
     titles.extend(peaks.iter().map(title));
     let mut table = Table::new(titles);
     for (name, _) in names {

@@ -2,7 +2,7 @@
 //! largest sample. What they do not support is said with the count that it needs.
 
 use super::figures::{self, NONE};
-use super::levels::{Ladder, Row};
+use super::levels::{self, Ladder, Row};
 use super::page::Table;
 use super::reasons::Reasons;
 use crate::analyze::bootstrap;
@@ -15,7 +15,9 @@ const MEASURE: usize = 2;
 /// The response times of every level and, in the open loop, the service times; `None` where no
 /// level has any.
 pub(super) fn table(ladders: &[Ladder<'_>]) -> Option<Table> {
-    let mut titles = vec!["target", ">conns", "time", ">samples", ">min"];
+    let levels = ladders.iter().flat_map(|ladder| ladder.rows.iter().map(|row| row.at));
+    let level = format!(">{}", levels::title(levels));
+    let mut titles = vec!["target", &level, "time", ">samples", ">min"];
     let percentiles = Percentile::ALL.map(|percentile| format!(">{}", percentile.label));
     titles.extend(percentiles.iter().map(String::as_str));
     titles.push(">max");
@@ -25,7 +27,7 @@ pub(super) fn table(ladders: &[Ladder<'_>]) -> Option<Table> {
             for (measure, times) in measures(row) {
                 let mut cells = vec![
                     ladder.target.name.clone(),
-                    row.connections.to_string(),
+                    row.at.short(),
                     measure.to_owned(),
                     times.iter().map(|d| d.count).min().map_or(NONE.into(), figures::count),
                     edge(times.iter().map(|d| d.min).collect::<Option<Vec<_>>>(), Iterator::min),
@@ -49,8 +51,7 @@ pub(super) fn note_missing(ladder: &Ladder<'_>, reasons: &mut Reasons) {
         for (measure, times) in measures(row) {
             for percentile in Percentile::ALL {
                 if let Err(why) = median(&times, percentile) {
-                    let (label, connections) = (percentile.label, row.connections);
-                    let what = format!("{measure} {label} at {connections} connections");
+                    let what = format!("{measure} {} at {}", percentile.label, row.at);
                     reasons.note(&ladder.target.name, &what, &why);
                 }
             }

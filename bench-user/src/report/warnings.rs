@@ -6,6 +6,7 @@ use super::figures;
 use super::levels::{Ladder, Row};
 use super::page::Item;
 use crate::analyze::bootstrap;
+use crate::plan::Level;
 use crate::record::{RunRecord, StageRecord};
 
 /// Warnings about one target.
@@ -21,12 +22,12 @@ pub(super) fn item(run: &RunRecord, ladder: &Ladder<'_>) -> Option<Item> {
 /// Levels that fewer repetitions reached than the plan counts.
 fn too_few(run: &RunRecord, rows: &[Row<'_>]) -> Option<String> {
     let planned = run.plan.repeat.saturating_sub(run.plan.discard).max(1) as usize;
-    let short: Vec<u32> =
-        rows.iter().filter(|row| row.stages.len() < planned).map(|row| row.connections).collect();
+    let short: Vec<Level> =
+        rows.iter().filter(|row| row.stages.len() < planned).map(|row| row.at).collect();
     (!short.is_empty()).then(|| {
         format!(
-            "fewer than the {planned} counted repetitions of the plan reached {} connections",
-            figures::joined(short)
+            "fewer than the {planned} counted repetitions of the plan reached {}",
+            Level::list(&short)
         )
     })
 }
@@ -64,8 +65,8 @@ fn probe_time(stage: &StageRecord) -> Option<String> {
     let (ns, runs, over_ns) = (cost.bpf_ns?, cost.bpf_runs?, cost.bpf_window_ns?);
     let each = ns.checked_div(runs)?;
     Some(format!(
-        "in the warm-up at {} connections the probes ran {} times, {} each, {} of a CPU",
-        stage.connections,
+        "in the warm-up at {} the probes ran {} times, {} each, {} of a CPU",
+        stage.level(),
         figures::count(runs),
         figures::ns(each),
         figures::percent(share(ns, over_ns)?)

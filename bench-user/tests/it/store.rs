@@ -98,7 +98,7 @@ fn a_figure_that_is_not_finite_is_refused_and_the_last_record_stays() {
     for (bad, place) in [
         (quiet, "the analysis"),
         (loud, "targets[1].stages[2].load.achieved_rps"),
-        (in_a_stage, "the stage of `chatty` with 50 connections"),
+        (in_a_stage, "the stage of `chatty` at 50 connections"),
     ] {
         let error = dir.save(&bad).unwrap_err().to_string();
         assert!(error.contains(place) && error.contains("not finite"), "{error}");

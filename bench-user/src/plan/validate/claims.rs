@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use super::{ensure, refuse};
 use crate::plan::error::suggest;
-use crate::plan::{ClaimSpec, PlanError, StageSelector};
+use crate::plan::{ClaimSpec, Level, PlanError, StageSelector};
 
-/// Checks claims against the names of the targets and the connections of the stages that they
-/// can be about.
+/// Checks claims against the names of the targets and the levels of the stages that they can be
+/// about; no levels: they are not known before.
 ///
 /// # Errors
 /// The first rule that is broken, as one sentence.
-pub fn claims(claims: &[ClaimSpec], targets: &[&str], levels: &[u32]) -> Result<(), PlanError> {
+pub fn claims(claims: &[ClaimSpec], targets: &[&str], levels: &[Level]) -> Result<(), PlanError> {
     let mut ids = BTreeSet::new();
     for claim in claims {
         ensure(!claim.id.trim().is_empty(), || {
@@ -78,17 +78,24 @@ fn known_target(
     }
 }
 
-fn stages(claim: &ClaimSpec, levels: &[u32]) -> Result<(), PlanError> {
+fn stages(claim: &ClaimSpec, levels: &[Level]) -> Result<(), PlanError> {
     let StageSelector::Connections(wanted) = &claim.stages else { return Ok(()) };
     ensure(!wanted.is_empty(), || {
         format!("claim \"{}\" has an empty list of stages: write \"all\" for every one", claim.id)
     })?;
-    match wanted.iter().find(|level| !levels.contains(level)) {
-        Some(level) => refuse(format!(
-            "claim \"{}\" is about the stage of {level} connections, which the ladder lacks: it has \
-             {}",
+    let has = |wanted: u32| {
+        levels.iter().any(|level| level.number().total_cmp(&f64::from(wanted)).is_eq())
+    };
+    let Some(first) = levels.first() else { return Ok(()) };
+    match wanted.iter().find(|wanted| !has(**wanted)) {
+        Some(&wanted) => refuse(format!(
+            "claim \"{}\" is about the stage of {}, which the ladder lacks: it has {}",
             claim.id,
-            levels.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+            Level {
+                connections: wanted,
+                offered_rps: first.offered_rps.map(|_| f64::from(wanted))
+            },
+            levels.iter().map(Level::short).collect::<Vec<_>>().join(", ")
         )),
         None => Ok(()),
     }
@@ -98,10 +105,14 @@ fn stages(claim: &ClaimSpec, levels: &[u32]) -> Result<(), PlanError> {
 mod tests {
     use super::*;
 
+    fn levels() -> [Level; 2] {
+        [10, 20].map(|connections| Level { connections, offered_rps: None })
+    }
+
     /// The sentence about these claims on targets `node` and `bun` with stages of 10 and 20.
     fn check(toml: &str, sentence: &str) {
         let plan = crate::plan::file::parse(toml, "the plan").unwrap();
-        let error = claims(&plan.claims, &["node", "bun"], &[10, 20]).unwrap_err().to_string();
+        let error = claims(&plan.claims, &["node", "bun"], &levels()).unwrap_err().to_string();
         assert_eq!(error, sentence, "{toml}");
     }
 
@@ -164,9 +175,23 @@ mod tests {
     }
 
     #[test]
+    fn in_a_ladder_of_rates_a_stage_is_named_by_its_rate() {
+        let about = |stage: u32| {
+            let text = format!("[[claim]]\nid = \"a\"\ncel = \"true\"\nstages = [{stage}]");
+            let plan = crate::plan::file::parse(&text, "the plan").unwrap();
+            let level = Level { connections: 10, offered_rps: Some(500.0) };
+            claims(&plan.claims, &["node"], &[level]).map_err(|error| error.to_string())
+        };
+        assert_eq!(about(500), Ok(()));
+        let refused = "claim \"a\" is about the stage of 10 req/s offered, which the ladder lacks: \
+                       it has 500";
+        assert_eq!(about(10), Err(refused.to_owned()));
+    }
+
+    #[test]
     fn a_sound_claim_passes_and_a_single_target_needs_no_name() {
         let text = "[[claim]]\nid = \"a\"\nmetric = \"m\"\nexpect = \"> 1\"\nstages = [20]";
         let plan = crate::plan::file::parse(text, "the plan").unwrap();
-        claims(&plan.claims, &["node"], &[10, 20]).unwrap();
+        claims(&plan.claims, &["node"], &levels()).unwrap();
     }
 }

@@ -51,7 +51,7 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
     }
     load::addresses(&plan.load, &plan.targets)?;
     let names: Vec<_> = plan.targets.iter().map(|spec| spec.name.as_str()).collect();
-    claims(&plan.claims, &names, &plan.ladder.connections)
+    claims(&plan.claims, &names, &plan.ladder.levels())
 }
 
 fn refuse<T>(sentence: String) -> Result<T, PlanError> {

@@ -15,6 +15,7 @@ use self::conditions::Condition;
 use super::levels::{self, Ladder, Metric, Row};
 use crate::analyze::{bootstrap, estimate};
 use crate::measured::Measured;
+use crate::plan::Level;
 use crate::record::{Estimate, PairFinding, RunRecord};
 
 pub(super) use page::page;
@@ -52,17 +53,18 @@ pub(super) struct Pair {
     pub(super) b: String,
     /// Stages that both have.
     pub(super) stages: Vec<StagePair>,
-    /// Connections of stages that only the first has.
-    pub(super) only_a: Vec<u32>,
-    /// Connections of stages that only the second has.
-    pub(super) only_b: Vec<u32>,
+    /// Stages that only the first has.
+    pub(super) only_a: Vec<Level>,
+    /// Stages that only the second has.
+    pub(super) only_b: Vec<Level>,
 }
 
 /// A stage of both.
 #[derive(Debug, Serialize)]
 pub(super) struct StagePair {
-    /// Connections.
-    pub(super) connections: u32,
+    /// Its connections, and its rate in the open loop.
+    #[serde(flatten)]
+    pub(super) at: Level,
     /// Metric by metric.
     pub(super) metrics: Vec<MetricPair>,
 }
@@ -128,20 +130,17 @@ pub(super) fn compare(a: &Side<'_>, b: &Side<'_>) -> Result<Comparison, String> 
 fn pair(a: &Ladder<'_>, b: &Ladder<'_>, within: &[PairFinding]) -> Pair {
     let (name_a, name_b) = (&a.target.name, &b.target.name);
     let only = |these: &Ladder<'_>, those: &Ladder<'_>| {
-        let lacks = |row: &&Row<'_>| those.rows.iter().all(|r| r.connections != row.connections);
-        these.rows.iter().filter(lacks).map(|row| row.connections).collect()
+        let lacks = |row: &&Row<'_>| those.rows.iter().all(|r| r.at != row.at);
+        these.rows.iter().filter(lacks).map(|row| row.at).collect()
     };
     let stage = |row_a: &Row<'_>| {
-        let connections = row_a.connections;
-        let row_b = b.rows.iter().find(|row| row.connections == connections)?;
+        let at = row_a.at;
+        let row_b = b.rows.iter().find(|row| row.at == at)?;
         let metric = |metric: &Metric| {
-            let found = within_run(within, (name_a, name_b), connections, metric.name);
+            let found = within_run(within, (name_a, name_b), at, metric.name);
             metric_pair(metric, row_a, row_b, found)
         };
-        Some(StagePair {
-            connections,
-            metrics: levels::shown(&a.rows).iter().map(metric).collect(),
-        })
+        Some(StagePair { at, metrics: levels::shown(&a.rows).iter().map(metric).collect() })
     };
     Pair {
         a: name_a.clone(),
@@ -187,12 +186,12 @@ fn reading(change: Option<Estimate>, fit: bool) -> Reading {
 fn within_run(
     pairs: &[PairFinding],
     (a, b): (&str, &str),
-    connections: u32,
+    at: Level,
     metric: &str,
 ) -> Option<Estimate> {
     let find = |of: &str, against: &str| {
         let is = |p: &&PairFinding| {
-            p.of == of && p.against == against && p.connections == connections && p.metric == metric
+            p.of == of && p.against == against && p.level() == at && p.metric == metric
         };
         pairs.iter().find(is).map(|pair| pair.change)
     };

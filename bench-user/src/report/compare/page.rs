@@ -5,6 +5,7 @@ use super::super::levels;
 use super::super::page::{Page, Table};
 use super::super::reasons::Reasons;
 use super::{Comparison, MetricPair, Pair, Reading, StagePair};
+use crate::plan::Level;
 
 /// The whole page.
 pub(in super::super) fn page(c: &Comparison) -> Page {
@@ -44,18 +45,19 @@ fn add_pair(page: &mut Page, c: &Comparison, pair: &Pair) {
     let (name_a, name_b) = column_names(c, pair);
     page.heading(format!("{name_b} against {name_a}"));
     if pair.stages.is_empty() {
-        page.text("No stage with the same number of connections on both sides.");
+        page.text("No stage with the same number of connections, or the same rate, on both sides.");
     } else {
         let mut table = Table::new(["metric", ">a", ">b", ">change", ">interval", "reading"]);
         table.columns[1].0 = name_a.clone();
         table.columns[2].0 = name_b.clone();
-        table.columns.insert(0, ("conns".into(), true));
+        let level = levels::title(pair.stages.iter().map(|stage| stage.at));
+        table.columns.insert(0, (level.into(), true));
         pair.stages.iter().for_each(|stage| add_stage(&mut table, stage));
         page.table(table);
     }
     for (name, only) in [(&name_a, &pair.only_a), (&name_b, &pair.only_b)] {
         if !only.is_empty() {
-            page.text(format!("Only {name} has {} connections.", figures::joined(only)));
+            page.text(format!("Only {name} has {}.", Level::list(only)));
         }
     }
     let mut reasons = Reasons::default();
@@ -90,7 +92,7 @@ fn add_stage(table: &mut Table, stage: &StagePair) {
         let side = |v: Option<&f64>| v.map_or(NONE.into(), |v| figures::show(m.metric, *v));
         let label = levels::label(m.metric);
         table.rows.push(vec![
-            if i == 0 { stage.connections.to_string() } else { String::new() },
+            if i == 0 { stage.at.short() } else { String::new() },
             label.replace('\n', " ").replace(" /req", "/req"),
             side(m.a.value()),
             side(m.b.value()),

@@ -14,8 +14,11 @@ pub(super) fn analysis(targets: &[TargetRecord]) -> Analysis {
         target: target.name.clone(),
         levels: levels(target),
         peak_connections: Some(20),
+        peak_offered_rps: None,
         peak_rps: Some(median(target, 20, |s| s.load.achieved_rps).value),
         knee_connections: Some(20),
+        knee_offered_rps: None,
+        knee_absent: None,
         plateau_rps: Some(if target.name == "lean" { 30_500.0 } else { 18_300.0 }),
         plateau_bottleneck: Some(Bottleneck::SingleThread),
         usl,
@@ -34,6 +37,7 @@ pub(super) fn analysis(targets: &[TargetRecord]) -> Analysis {
                     of: "chatty".into(),
                     against: "lean".into(),
                     connections,
+                    offered_rps: None,
                     metric: metric.into(),
                     change: Estimate {
                         value: change,
@@ -77,6 +81,7 @@ fn levels(target: &TargetRecord) -> Vec<Level> {
     ];
     let level = |connections| Level {
         connections,
+        offered_rps: None,
         metrics: metrics
             .iter()
             .map(|(name, of)| ((*name).to_owned(), median(target, connections, of)))
@@ -105,6 +110,7 @@ pub(super) fn claims() -> Vec<ClaimResult> {
     };
     let stage = |connections, verdict, change: f64, of, against| StageClaim {
         connections,
+        offered_rps: None,
         verdict,
         figure: Some(Estimate {
             value: change,
@@ -148,6 +154,7 @@ pub(super) fn claims() -> Vec<ClaimResult> {
             because: "true in 2 of 3 repetitions at 50 connections".into(),
             stages: vec![StageClaim {
                 connections: 50,
+                offered_rps: None,
                 verdict: ClaimVerdict::Inconclusive,
                 figure: None,
                 of: None,

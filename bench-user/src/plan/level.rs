@@ -1,0 +1,75 @@
+//! What one stage of a ladder holds: its connections, and in the open loop its rate. Stages are
+//! told apart by it everywhere: findings, claims, comparisons and tables.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::units::show_rate;
+
+/// What one stage holds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Level {
+    /// Connections kept open.
+    pub connections: u32,
+    /// Requests per second of an open loop; `None`: closed loop.
+    pub offered_rps: Option<f64>,
+}
+
+impl Level {
+    /// The number that tells it from the other levels of its ladder, without its unit: the rate
+    /// in the open loop, else the connections.
+    #[must_use]
+    pub fn number(&self) -> f64 {
+        self.offered_rps.unwrap_or_else(|| f64::from(self.connections))
+    }
+
+    /// That number as text.
+    #[must_use]
+    pub fn short(&self) -> String {
+        self.offered_rps.map_or_else(|| self.connections.to_string(), show_rate)
+    }
+
+    /// Several levels in one phrase: `10, 20 connections`.
+    #[must_use]
+    pub fn list(levels: &[Self]) -> String {
+        let (open, closed): (Vec<&Self>, Vec<&Self>) =
+            levels.iter().partition(|level| level.offered_rps.is_some());
+        let phrase = |levels: &[&Self], unit| {
+            let numbers: Vec<String> = levels.iter().map(|level| level.short()).collect();
+            (!numbers.is_empty()).then(|| format!("{} {unit}", numbers.join(", ")))
+        };
+        let phrases = [phrase(&closed, CONNECTIONS), phrase(&open, OFFERED)];
+        phrases.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+}
+
+const CONNECTIONS: &str = "connections";
+const OFFERED: &str = "req/s offered";
+
+impl fmt::Display for Level {
+    /// As it stands after "at".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let unit = if self.offered_rps.is_some() { OFFERED } else { CONNECTIONS };
+        write!(f, "{} {unit}", self.short())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_named_by_what_tells_it_from_the_others() {
+        let closed = |connections| Level { connections, offered_rps: None };
+        let open = |rps| Level { connections: 7, offered_rps: Some(rps) };
+        assert_eq!(closed(50).to_string(), "50 connections");
+        assert_eq!(
+            (open(1200.0).short(), open(0.5).to_string()),
+            ("1200".into(), "0.5 req/s offered".into())
+        );
+        assert_eq!(Level::list(&[closed(10), closed(20)]), "10, 20 connections");
+        assert_eq!(Level::list(&[open(3.0), closed(1)]), "1 connections and 3 req/s offered");
+        assert_eq!((closed(50).number(), open(0.5).number()), (50.0, 0.5));
+    }
+}
