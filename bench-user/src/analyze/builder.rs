@@ -25,6 +25,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
         connections,
         offered_rps: None,
         duration_s: 10.0,
+        before: None,
         observed_requests: 0,
         load: LoadSample {
             window_ns: seconds * 1_000_000_000,
@@ -124,6 +125,7 @@ pub(crate) fn a_run() -> RunBuilder {
         order: Order::Interleaved,
         ladder: crate::plan::Ladder::default(),
         stop: crate::plan::StopRules::default(),
+        valid: crate::plan::ValidRules::default(),
         load: LoadSpec::default(),
         observe: ObserveSpec::default(),
         targets: Vec::new(),
@@ -178,6 +180,7 @@ impl RunBuilder {
             final_health: Some(true),
             exit: None,
             notes: Vec::new(),
+            proxy: None,
             stages: Vec::new(),
         });
         self

@@ -139,6 +139,7 @@ pub(super) fn template() -> StageRecord {
         connections: 1,
         offered_rps: None,
         duration_s: 1.0,
+        before: None,
         observed_requests: 0,
         load: LoadSample {
             requests: 1,

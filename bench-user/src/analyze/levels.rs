@@ -1,6 +1,7 @@
 //! Which stages of a record count: the observed ones of the repetitions that the plan does not
 //! discard, gathered by what they held: connections, and the rate of an open loop.
 
+use super::validity::Judge;
 use crate::plan::Level;
 use crate::record::{RunRecord, StageRecord, TargetRecord};
 
@@ -11,6 +12,17 @@ pub struct Step<'r> {
     pub level: Level,
     /// By repetition; never empty.
     pub stages: Vec<&'r StageRecord>,
+    /// What is asked of them.
+    pub judge: Judge<'r>,
+}
+
+impl Step<'_> {
+    /// Whether most of its stages have a rate that says something of the target.
+    #[must_use]
+    pub fn has_a_rate(&self) -> bool {
+        let fit = |stage: &&&StageRecord| self.judge.is_fit(stage, "load.achieved_rps").is_ok();
+        self.stages.iter().filter(fit).count() * 2 > self.stages.len()
+    }
 }
 
 /// The counted stages of a target, in the order of its ladder: closed stages in that of the plan,
@@ -22,13 +34,14 @@ pub fn steps<'r>(run: &'r RunRecord, target: &'r TargetRecord) -> Vec<Step<'r>> 
         .iter()
         .filter(|s| s.repetition >= run.plan.discard && !is_control(target, s))
         .collect();
+    let judge = Judge::of(&run.plan, target);
     let rate = |s: &StageRecord| s.offered_rps.unwrap_or(0.0);
     counted.sort_by(|a, b| {
         rate(a).total_cmp(&rate(b)).then((a.index, a.repetition).cmp(&(b.index, b.repetition)))
     });
     counted
         .chunk_by(|a, b| a.level() == b.level())
-        .map(|stages| Step { level: stages[0].level(), stages: stages.to_vec() })
+        .map(|stages| Step { level: stages[0].level(), stages: stages.to_vec(), judge })
         .collect()
 }
 

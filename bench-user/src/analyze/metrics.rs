@@ -15,7 +15,6 @@ use crate::record::StageRecord;
 use super::catalogue;
 
 pub use super::catalogue::standard as names;
-pub use super::fitness::is_fit;
 
 /// The value of a metric in a stage.
 ///

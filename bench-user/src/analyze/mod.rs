@@ -16,20 +16,22 @@ pub mod fitness;
 pub mod levels;
 pub mod metrics;
 pub mod saturation;
+mod search;
 pub mod usl;
+pub mod validity;
 mod verdict;
 mod warnings;
 pub mod within;
 
-pub use verdict::verdict;
-
 use std::collections::BTreeMap;
 
-use crate::plan::{self, Order};
+use crate::plan::{self, Order, Plan};
 use crate::record::{
     Analysis, Bottleneck, LadderFindings, Level, PairFinding, RunRecord, StageRecord, TargetRecord,
+    Verdict,
 };
 use levels::Step;
+use validity::Judge;
 
 /// Findings over the whole run.
 #[must_use]
@@ -39,6 +41,7 @@ pub fn analyze(run: &RunRecord) -> Analysis {
     let findings = run.targets.iter().zip(&ladders).map(|(target, steps)| {
         let mut ladder = ladder(target, steps);
         ladder.warnings = warnings::of(run, target, steps);
+        ladder.found_rate = search::found(run, steps);
         ladder
     });
     let mut analysis = Analysis { ladders: findings.collect(), pairs: Vec::new() };
@@ -51,11 +54,20 @@ pub fn analyze(run: &RunRecord) -> Analysis {
     analysis
 }
 
+/// What limited a stage of a target, and whether it is valid.
+#[must_use]
+pub fn verdict(plan: &Plan, target: &TargetRecord, stage: &StageRecord) -> Verdict {
+    let reasons = Judge::of(plan, target).reasons(stage);
+    let invalid = reasons.into_iter().map(|reason| reason.says).collect();
+    Verdict { invalid, ..verdict::verdict(target, stage) }
+}
+
 /// Judges every stage of the run again: what is known only at its end, such as how a target
 /// ended, may change the verdict of a stage.
 pub fn settle_verdicts(run: &mut RunRecord) {
     for target in &mut run.targets {
-        let verdicts: Vec<_> = target.stages.iter().map(|s| verdict(target, s)).collect();
+        let verdicts: Vec<_> =
+            target.stages.iter().map(|s| verdict(&run.plan, target, s)).collect();
         for (stage, verdict) in target.stages.iter_mut().zip(verdicts) {
             stage.verdict = verdict;
         }
@@ -90,6 +102,7 @@ fn ladder(target: &TargetRecord, steps: &[Step]) -> LadderFindings {
         little_violations: saturation::little_violations(steps),
         control_ratio: levels::control_ratio(target),
         warnings: Vec::new(),
+        found_rate: None,
     }
 }
 
@@ -133,7 +146,10 @@ fn pairs(
             let ours = estimate::measured(&step.stages, metric.name);
             let theirs = estimate::measured(&other.stages, metric.name);
             let Ok(change) = estimate::change(&ours, &theirs, metric.name, order) else { continue };
-            let fit = ours.iter().chain(&theirs).all(|s| fitness::is_fit(s, metric.name).is_ok());
+            let fit = |step: &Step, stages: &[&StageRecord]| {
+                stages.iter().all(|stage| step.judge.is_fit(stage, metric.name).is_ok())
+            };
+            let fit = fit(step, &ours) && fit(other, &theirs);
             found.push(PairFinding {
                 of: of.to_owned(),
                 against: against.to_owned(),

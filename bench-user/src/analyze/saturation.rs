@@ -3,7 +3,9 @@
 //! All rates are medians of achieved rates over the counted repetitions: of requests, or of
 //! events where connections hold streams open.
 //!
-//! * peak: the stage with the highest rate.
+//! * peak: the stage with the highest rate, of those that are valid as far as their rate goes. Where
+//!   no stage of a closed ladder is, of all: the figure is then marked and carries no claim, and
+//!   still says what was seen. In the open loop a rate that was not achieved is no rate at all.
 //! * knee, closed loop: the first stage that reaches 95 % of the peak. More connections than that
 //!   wait longer for almost the same.
 //! * knee, open loop: the stage with the highest achieved rate over its p99 response time
@@ -11,7 +13,7 @@
 //!   is achieved until the server is full, so the first sign of it is in the response time; up to
 //!   this stage the rate grows faster than the time, from there on the time does.
 //! * plateau: the mean rate of the stages from the knee on that stay within 10 % of the peak.
-//!   A knee at the last stage has no plateau: nothing says that the next stage would not have
+//!   Invalid ones are left out, as at the peak. A knee at the last stage has no plateau: nothing says that the next stage would not have
 //!   been faster still.
 
 use super::bootstrap::median;
@@ -39,6 +41,8 @@ pub struct Rate {
     pub rps: f64,
     /// Median of the 99th percentile of the response time, ns; `None` where a stage has none.
     pub p99_ns: Option<f64>,
+    /// The rate says something of the target.
+    pub counts: bool,
 }
 
 /// The rates of a ladder, one for each step.
@@ -50,7 +54,8 @@ pub fn rates(steps: &[Step]) -> Vec<Rate> {
         let p99: Option<Vec<f64>> =
             step.stages.iter().map(|s| Some(s.load.response_ns.p99? as f64)).collect();
         let p99_ns = p99.and_then(|all| median(&all));
-        Rate { level: step.level, rps: median(&all).unwrap_or(0.0), p99_ns }
+        let rps = median(&all).unwrap_or(0.0);
+        Rate { level: step.level, rps, p99_ns, counts: step.has_a_rate() }
     };
     steps.iter().map(rate).collect()
 }
@@ -59,8 +64,17 @@ pub fn rates(steps: &[Step]) -> Vec<Rate> {
 /// achieved.
 #[must_use]
 pub fn peak(rates: &[Rate]) -> Option<usize> {
-    let best = rates.iter().map(|r| r.rps).max_by(f64::total_cmp).filter(|&best| best > 0.0)?;
-    rates.iter().position(|r| r.rps >= best)
+    let counting = counting(rates);
+    let best = counting.iter().map(|(_, r)| r.rps).max_by(f64::total_cmp);
+    let best = best.filter(|&best| best > 0.0)?;
+    counting.iter().find(|(_, r)| r.rps >= best).map(|(place, _)| *place)
+}
+
+/// The rates among which a peak and a closed knee are looked for, with their places.
+fn counting(rates: &[Rate]) -> Vec<(usize, &Rate)> {
+    let is_closed = |r: &Rate| r.level.offered_rps.is_none();
+    let takes_all = rates.iter().all(is_closed) && rates.iter().all(|r| !r.counts);
+    rates.iter().enumerate().filter(|(_, r)| r.counts || takes_all).collect()
 }
 
 /// Place of the knee.
@@ -73,7 +87,8 @@ pub fn knee(rates: &[Rate]) -> Result<usize, String> {
         return knee_of_rates(rates);
     }
     let enough = rates[peak].rps * KNEE;
-    Ok(rates.iter().position(|r| r.rps >= enough).unwrap_or(peak))
+    let counting = counting(rates);
+    Ok(counting.iter().find(|(_, r)| r.rps >= enough).map_or(peak, |(place, _)| *place))
 }
 
 fn knee_of_rates(rates: &[Rate]) -> Result<usize, String> {
@@ -102,11 +117,13 @@ fn knee_of_rates(rates: &[Rate]) -> Result<usize, String> {
 #[must_use]
 pub fn plateau(rates: &[Rate]) -> Option<f64> {
     let (peak, knee) = (peak(rates)?, knee(rates).ok()?);
-    if knee + 1 == rates.len() {
+    let from_knee: Vec<f64> =
+        counting(rates).into_iter().filter(|(i, _)| *i >= knee).map(|(_, r)| r.rps).collect();
+    if from_knee.len() < 2 {
         return None;
     }
     let floor = rates[peak].rps * PLATEAU;
-    let level: Vec<f64> = rates[knee..].iter().map(|r| r.rps).filter(|rps| *rps >= floor).collect();
+    let level: Vec<f64> = from_knee.into_iter().filter(|rps| *rps >= floor).collect();
     #[expect(clippy::cast_precision_loss, reason = "a ladder has few levels")]
     let count = level.len() as f64;
     Some(level.iter().sum::<f64>() / count)
@@ -163,7 +180,7 @@ mod tests {
     fn ladder(rates: &[f64]) -> Vec<Rate> {
         let rate = |(i, &rps): (u32, &f64)| {
             let level = Level { connections: (i + 1) * 10, offered_rps: None };
-            Rate { level, rps, p99_ns: None }
+            Rate { level, rps, p99_ns: None, counts: true }
         };
         (0..).zip(rates).map(rate).collect()
     }
@@ -186,7 +203,7 @@ mod tests {
     fn offered(rates: &[(f64, f64)]) -> Vec<Rate> {
         let rate = |&(rps, ms): &(f64, f64)| {
             let level = Level { connections: 10, offered_rps: Some(rps) };
-            Rate { level, rps, p99_ns: Some(ms * 1e6) }
+            Rate { level, rps, p99_ns: Some(ms * 1e6), counts: true }
         };
         rates.iter().map(rate).collect()
     }
@@ -198,6 +215,18 @@ mod tests {
         let rising = offered(&[(100.0, 1.0), (200.0, 1.1), (400.0, 1.2)]);
         assert!(knee(&rising).unwrap_err().contains("ends before its knee"));
         assert!(knee(&offered(&[(1.0, 1.0), (2.0, 9.0)])).unwrap_err().contains("there are 2"));
+    }
+
+    #[test]
+    fn an_invalid_rate_is_no_peak_while_there_is_a_valid_one() {
+        let mut rates = ladder(&[500.0, 960.0, 1000.0]);
+        rates[2].counts = false;
+        assert_eq!((peak(&rates), knee(&rates), plateau(&rates)), (Some(1), Ok(1), None));
+        rates.iter_mut().for_each(|rate| rate.counts = false);
+        assert_eq!((peak(&rates), knee(&rates)), (Some(2), Ok(1)));
+        let mut overloaded = offered(&[(100.0, 1.0), (200.0, 2.0)]);
+        overloaded.iter_mut().for_each(|rate| rate.counts = false);
+        assert_eq!(peak(&overloaded), None);
     }
 
     fn violations(change: impl Fn(&mut StageRecord)) -> Vec<String> {

@@ -15,11 +15,9 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
         warnings.push("no stage of a counted repetition was finished".to_owned());
         return warnings;
     }
-    warnings.extend(stages_where(steps, "the load generator was the limit", |s| {
-        s.load.generator.limited
-    }));
-    let few = "fewer connections were open than asked for";
-    warnings.extend(stages_where(steps, few, fitness::connections_are_missing));
+    warnings.extend(target.proxy.clone());
+    let invalid = "the stage is invalid, and its figures say so";
+    warnings.extend(stages_where(steps, invalid, |s| !s.verdict.invalid.is_empty()));
     warnings.extend(stages_where(steps, "requests failed or were not answered 2xx", |s| {
         s.load.outcomes.failed() + s.load.outcomes.non_2xx() > 0
     }));
@@ -149,9 +147,11 @@ mod tests {
 
     #[test]
     fn each_fault_is_named_with_its_stages() {
-        let cases: [(Fault, &str); 5] = [
-            (|s| s.load.generator.limited = true, "generator was the limit (at 20 connections)"),
-            (|s| s.load.connections.live_median = 5, "fewer connections"),
+        let cases: [(Fault, &str); 4] = [
+            (
+                |s| s.verdict.invalid.push("x".into()),
+                "is invalid, and its figures say so (at 20 con",
+            ),
             (|s| s.load.outcomes.reset = 1, "requests failed"),
             (
                 |s| {

@@ -1,7 +1,7 @@
 //! Checks claims against a record, stage by stage, and sums the stages up.
 
+use crate::analyze::estimate;
 use crate::analyze::levels::Step;
-use crate::analyze::{estimate, fitness};
 use crate::plan::{ClaimSpec, Level, Order};
 use crate::record::{Bottleneck, ClaimResult, ClaimVerdict, Estimate, RunRecord, StageClaim};
 
@@ -189,7 +189,7 @@ fn disturbed<'n>(steps: &[Step], names: &[&'n str]) -> Option<&'n str> {
 pub(super) fn fit(steps: &[Step], names: &[&str], metric: &str) -> Result<(), String> {
     for (step, name) in steps.iter().zip(names) {
         for stage in &step.stages {
-            fitness::is_fit(stage, metric).map_err(|why| {
+            step.judge.is_fit(stage, metric).map_err(|why| {
                 format!("climb {} of `{name}` carries no claim: {why}", stage.repetition + 1)
             })?;
         }

@@ -141,6 +141,9 @@ pub struct LoadArgs {
     /// over one number of --connections [default: none, closed loop]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub rate: Vec<f64>,
+    /// Search for the highest rate that holds this, such as 'p99 < 8ms and error_ratio < 0.1%'
+    #[arg(long, value_name = "OBJECTIVE")]
+    pub find_rate: Option<String>,
     /// Length of the measured window of a stage [default: 30s]
     #[arg(long, value_name = "TIME")]
     pub duration: Option<Span>,

@@ -47,10 +47,14 @@ impl Recorder {
     }
 
     fn begins(&self, n: usize, position: Position) {
-        let stages = self.record.plan.ladder.levels().len();
+        // How many rates a search takes is known at its end.
+        let of = match self.record.plan.ladder.levels().len() {
+            0 => String::new(),
+            stages => format!(" of {stages}"),
+        };
         let control = if position.is_control { ", probes detached" } else { "" };
         self.say(&format!(
-            "{}: climb {} of {}, stage {} of {stages}: {}{control} ...",
+            "{}: climb {} of {}, stage {}{of}: {}{control} ...",
             self.record.targets[n].name,
             position.repetition + 1,
             self.record.plan.repeat,
@@ -77,7 +81,8 @@ impl Sink for Recorder {
                     record.idle = Some(target.idle());
                 }
                 record.notes.clone_from(&target.notes);
-                for note in &target.notes {
+                record.proxy.clone_from(&target.proxy);
+                for note in target.notes.iter().chain(&target.proxy) {
                     self.say(&format!("note: {note}"));
                 }
             }
@@ -88,8 +93,8 @@ impl Sink for Recorder {
             Event::Died { climb, exit } => self.target(climb.target).exit = exit.cloned(),
             Event::StageDone { climb, done } => {
                 let mut stage = StageRecord::from(*done);
-                let target = self.target(climb.target);
-                stage.verdict = analyze::verdict(target, &stage);
+                let target = &mut self.record.targets[climb.target];
+                stage.verdict = analyze::verdict(&self.record.plan, target, &stage);
                 let line = summary(&stage);
                 target.stages.push(stage);
                 self.say(&line);
@@ -122,6 +127,11 @@ fn summary(stage: &StageRecord) -> String {
     let switches = stage.sched.value().and_then(|sched| sched.per_request);
     parts.extend(per_request("syscalls", syscalls));
     parts.extend(per_request("switches", switches));
+    let open = &stage.load.connections;
+    if open.live_median != open.asked {
+        parts.push(analyze::validity::asked_and_live(open.asked, open.live_median));
+    }
+    parts.extend(stage.verdict.invalid.iter().map(|why| format!("invalid: {why}")));
     parts.extend(stage.verdict.stopped_by.as_ref().map(|rule| format!("stopped: {rule}")));
     parts.join(", ")
 }

@@ -120,6 +120,7 @@ fn untouched(spec: &TargetSpec) -> TargetRecord {
         final_health: None,
         exit: None,
         notes: Vec::new(),
+        proxy: None,
         stages: Vec::new(),
     }
 }
@@ -147,11 +148,16 @@ fn estimate(plan: &Plan) -> String {
     let has_control = plan.observe.control && plan.observe.enabled;
     let watched = plan.targets.iter().filter(|target| kind(target) != TargetKind::Url).count();
     let controls = if has_control { watched } else { 0 };
-    let stages = climbs * ladder.levels().len() + controls;
+    let (levels, at_most) = match ladder.levels().len() {
+        // The closed stage and the rates of a search.
+        0 => (1 + ladder::search::STAGES_MAX, "at most "),
+        levels => (levels, ""),
+    };
+    let stages = climbs * levels + controls;
     let seconds = (stage.as_secs_f64() * stages as f64).round();
     let time = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();
     let noun = if stages == 1 { "stage" } else { "stages" };
-    format!("{stages} {noun}, about {}", humantime::format_duration(time))
+    format!("{at_most}{stages} {noun}, about {}", humantime::format_duration(time))
 }
 
 /// Findings and claims over whatever was measured.

@@ -1,5 +1,4 @@
-//! One climb: a target is started or found, its ladder run from the bottom until a rule stops
-//! it, one stage repeated without the probes, the target stopped.
+//! One climb: a target is started or found, its stages made (`ascent.rs`), the target stopped.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,8 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use url::Url;
 
-use super::stage::{self, End, Setting};
-use super::{Climb, Event, Interrupt, Position, Sink, setup};
+use super::ascent::Ascent;
+use super::stage::{End, Setting};
+use super::{Climb, Event, Interrupt, Sink, setup};
 use crate::cpu_list;
 use crate::fetch;
 use crate::host::topology::Placement;
@@ -156,90 +156,20 @@ impl Expedition<'_> {
         urls: Arc<[Url]>,
         sink: &mut dyn Sink,
     ) -> Result<End> {
-        let mut generator = Generator::start(setup::of_climb(self.plan, urls, &self.placement)?)?;
         let spec = &self.plan.observe;
         let options = Options { probes: Probes::Attach, probe_log: spec.probe_log };
         // An address alone has no kernel side.
         let is_watched = spec.enabled && target.handle.kind != TargetKind::Url;
-        let mut observers = is_watched.then(|| ObserverSet::attach(&target.handle, options));
+        let observers = is_watched.then(|| ObserverSet::attach(&target.handle, options));
         let memory_before = is_watched.then(|| memory_bytes(target));
-        let setting = Setting { plan: self.plan, interrupt: self.interrupt, memory_before };
         let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
         if let Some(why) = missing {
             sink.event(Event::Warning(&format!("no probes: {why}")))?;
         }
         let observed = observers.is_some() && missing.is_none();
-        let mut last = None;
-        for (index, level) in (0..).zip(self.plan.ladder.levels()) {
-            let position = Position {
-                index,
-                repetition: climb.repetition,
-                observed,
-                is_control: false,
-                connections: level.connections,
-                offered_rps: level.offered_rps,
-            };
-            if last.is_some() && !self.pause() {
-                return Ok(End::Interrupted);
-            }
-            let (end, tripped) = Self::stage(
-                &setting,
-                climb,
-                position,
-                &mut generator,
-                (target, &mut observers),
-                sink,
-            )?;
-            if end != End::Whole {
-                return Ok(end);
-            }
-            last = Some(position);
-            if tripped {
-                break;
-            }
-        }
-        let wants_control = spec.control && observed && climb.repetition == self.plan.discard;
-        if let (true, Some(position)) = (wants_control, last) {
-            // Before the stage, so that not even the hooks of an idle probe are there.
-            drop(observers);
-            let options = Options { probes: Probes::Detach, probe_log: false };
-            let mut observers = Some(ObserverSet::attach(&target.handle, options));
-            if !self.pause() {
-                return Ok(End::Interrupted);
-            }
-            let position = Position { observed: false, is_control: true, ..position };
-            let both = (target, &mut observers);
-            return Self::stage(&setting, climb, position, &mut generator, both, sink)
-                .map(|(end, _)| end);
-        }
-        Ok(End::Whole)
-    }
-
-    /// Runs a stage and hands it on at once; also tells whether it tripped a stop rule.
-    fn stage(
-        setting: &Setting<'_>,
-        climb: Climb,
-        position: Position,
-        generator: &mut Generator,
-        (target, observers): (&mut Target, &mut Option<ObserverSet>),
-        sink: &mut dyn Sink,
-    ) -> Result<(End, bool)> {
-        sink.event(Event::StageBegins { climb, position })?;
-        let (done, end) = stage::run(setting, position, generator, target, observers.as_mut())?;
-        let tripped = done.as_ref().is_some_and(|done| done.stopped_by.is_some());
-        if end == End::Died {
-            let exit = target.poll_exit();
-            sink.event(Event::Died { climb, exit: exit.as_ref() })?;
-        }
-        if let Some(done) = done {
-            sink.event(Event::StageDone { climb, done: Box::new(done) })?;
-        }
-        Ok((end, tripped))
-    }
-
-    fn pause(&self) -> bool {
-        let pause = self.plan.ladder.pause.as_ns();
-        self.interrupt.wait_until(crate::clock::now_ns() + pause)
+        let generator = Generator::start(setup::of_climb(self.plan, urls, &self.placement)?)?;
+        let setting = Setting { plan: self.plan, interrupt: self.interrupt, memory_before };
+        Ascent { setting, climb, target, observers, observed, generator, sink }.run()
     }
 }
 

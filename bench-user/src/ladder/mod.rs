@@ -4,10 +4,15 @@
 //! What is finished goes to a [`Sink`] at once, so that nothing is lost when a later stage
 //! fails. The ladder writes no file and judges nothing but its stop rules.
 
+mod ascent;
 mod climb;
+mod holds;
 mod interrupt;
 mod join;
+mod left_behind;
+mod rest;
 mod schedule;
+pub mod search;
 mod setup;
 mod stage;
 mod stop;
@@ -20,7 +25,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use holds::outcome;
 pub use interrupt::Interrupt;
+pub use rest::Before;
 pub use schedule::Climb;
 
 use crate::cpu_list;
@@ -52,6 +59,8 @@ pub struct Position {
 pub struct StageDone {
     /// Which one.
     pub position: Position,
+    /// What was left behind by the one before.
+    pub before: Before,
     /// The client's side.
     pub load: LoadSample,
     /// The kernel's side.

@@ -13,7 +13,7 @@
 use anyhow::Result;
 
 use super::join;
-use super::{Interrupt, Position, StageDone, setup, stop};
+use super::{Before, Interrupt, Position, StageDone, setup, stop};
 use crate::clock;
 use crate::load::{Generator, Progress, RunningLoad, Window};
 use crate::measured::Measured;
@@ -43,7 +43,7 @@ pub(super) enum End {
 /// Runs one stage; `None` when a signal came before its window began.
 pub(super) fn run(
     setting: &Setting<'_>,
-    position: Position,
+    (position, before): (Position, Before),
     generator: &mut Generator,
     target: &mut Target,
     mut observers: Option<&mut ObserverSet>,
@@ -89,20 +89,22 @@ pub(super) fn run(
         kernel.cgroup.memory_before_bytes = before.clone();
     }
     join::per_request(&mut kernel, requests);
-    let mut before = at_begin;
+    let mut from = at_begin;
     let samples = looks
         .iter()
         .map(|(look, progress)| {
-            let both = (std::mem::replace(&mut before, *progress), *progress);
+            let both = (std::mem::replace(&mut from, *progress), *progress);
             join::sample(window.start_ns, look, both, &intervals)
         })
         .collect();
     let stopped_by = match end {
         End::Died => Some("the target ended in this stage".to_owned()),
         End::Interrupted => Some("a signal ended the run in this stage".to_owned()),
+        // A search goes on below a rate that is too much.
+        End::Whole if ladder.find_rate.is_some() => None,
         End::Whole => stop::tripped(&setting.plan.stop, &sample),
     };
-    let done = StageDone { position, load: sample, kernel, requests, samples, stopped_by };
+    let done = StageDone { position, before, load: sample, kernel, requests, samples, stopped_by };
     Ok((Some(done), end))
 }
 

@@ -29,6 +29,7 @@ mod interval;
 mod lean;
 mod links;
 mod outcome;
+mod own_fault;
 mod pacer;
 mod pause;
 mod ports;

@@ -80,6 +80,26 @@ impl LoadSample {
     pub fn is_held(&self) -> bool {
         self.events.is_some() || self.protocol == Protocol::Idle
     }
+
+    /// Good answers in the window and what the schedule offered in it, where the first is less than
+    /// this share of the second; `None` where it is enough and in the closed loop. By counts,
+    /// because a Poisson schedule offers in a window what it happens to offer. One request may be
+    /// under way at the window's end that at its begin was not.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts of a stage are below 2^53")]
+    pub fn falls_short(&self, least: f64) -> Option<(u64, u64)> {
+        let scheduled = self.offered.as_ref()?.scheduled;
+        let well = self.outcomes.ok;
+        let is_short = well + 1 < scheduled && (well as f64) < least * scheduled as f64;
+        is_short.then_some((well, scheduled))
+    }
+
+    /// Requests that ended in the window without a good answer, and all that ended in it.
+    #[must_use]
+    pub fn bad_of_all(&self) -> (u64, u64) {
+        let failed = self.outcomes.failed();
+        (failed + self.outcomes.non_2xx(), self.requests + failed)
+    }
 }
 
 /// Every request of a stage: `carried + started = completed + failed + in_flight_at_end`, and

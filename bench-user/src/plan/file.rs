@@ -111,6 +111,7 @@ fn problem(message: &str, key: &str) -> String {
     let untagged = [
         ("enum Limit", "a count such as 0, or false"),
         ("enum SpanLimit", "a duration such as \"1s\", or false"),
+        ("enum ShareLimit", "a share such as 0.01, or false"),
         ("enum UrlSource", "\"crawl\", the path of a file, or a list of addresses"),
         ("enum StageSelector", "\"all\", \"saturated\", \"peak\" or a list of connections"),
     ];
@@ -165,8 +166,8 @@ mod tests {
         );
         check(
             "[ladder]\nstep = 3\n",
-            "unknown key \"step\" in the plan, line 2: known here: connections, rates, duration, \
-             warmup, pause",
+            "unknown key \"step\" in the plan, line 2: known here: connections, rates, find_rate, \
+             duration, warmup, pause",
         );
     }
 
@@ -194,6 +195,10 @@ mod tests {
         check(
             "[stop]\np99 = 1\n",
             "the plan, line 2: `p99` must be a duration such as \"1s\", or false",
+        );
+        check(
+            "[valid]\nreconnects = \"few\"\n",
+            "the plan, line 2: `reconnects` must be a share such as 0.01, or false",
         );
         check(
             "[[claim]]\nid = \"x\"\nstages = \"every\"\n",

@@ -12,7 +12,9 @@ pub mod file;
 pub mod flags;
 mod level;
 mod load;
+mod objective;
 mod target;
+mod valid;
 pub mod validate;
 
 use std::path::PathBuf;
@@ -24,7 +26,9 @@ pub use claim::{ClaimSpec, NamedStages, StageSelector};
 pub use error::PlanError;
 pub use level::Level;
 pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, TlsSpec, WebsocketMode};
+pub use objective::{Condition, Figure, Objective};
 pub use target::{Builtin, TargetSpec, UrlSource};
+pub use valid::{ShareLimit, ValidRules};
 
 use crate::units::Span;
 
@@ -50,6 +54,9 @@ pub struct Plan {
     /// When a ladder ends early; decided before the run.
     #[serde(default)]
     pub stop: StopRules,
+    /// When a stage may carry conclusions.
+    #[serde(default)]
+    pub valid: ValidRules,
     /// How requests are made.
     #[serde(default)]
     pub load: LoadSpec,
@@ -89,6 +96,10 @@ pub struct Ladder {
     /// answered (open loop) over the one number of `connections`; empty: closed loop.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rates: Vec<f64>,
+    /// Instead of fixed rates: the highest rate that holds this objective is searched for, over
+    /// the first number of `connections`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub find_rate: Option<Objective>,
     /// Length of the measured window of a stage.
     #[serde(default = "default_duration")]
     pub duration: Span,
@@ -101,9 +112,13 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// The levels in order: of rates where there are any, else of connections.
+    /// The levels in order: of rates where there are any, else of connections; none where the rates
+    /// are searched for.
     #[must_use]
     pub fn levels(&self) -> Vec<Level> {
+        if self.find_rate.is_some() {
+            return Vec::new();
+        }
         let closed = |&connections: &u32| Level { connections, offered_rps: None };
         if self.rates.is_empty() {
             return self.connections.iter().map(closed).collect();
@@ -209,6 +224,7 @@ impl Default for Plan {
             order: Order::default(),
             ladder: Ladder::default(),
             stop: StopRules::default(),
+            valid: ValidRules::default(),
             load: LoadSpec::default(),
             observe: ObserveSpec::default(),
             targets: Vec::new(),
@@ -223,6 +239,7 @@ impl Default for Ladder {
         Self {
             connections: default_connections(),
             rates: Vec::new(),
+            find_rate: None,
             duration: default_duration(),
             warmup: default_warmup(),
             pause: default_pause(),

@@ -16,6 +16,9 @@ pub struct Verdict {
     pub evidence: Vec<String>,
     /// The stop rule that ended the ladder here, as a sentence; `null` when none did.
     pub stopped_by: Option<String>,
+    /// Why no conclusion may rest on the stage, or only some may, as sentences; empty: it is valid.
+    #[serde(default)]
+    pub invalid: Vec<String>,
 }
 
 /// What limited a stage.
@@ -113,6 +116,39 @@ pub struct LadderFindings {
     pub control_ratio: Option<f64>,
     /// What should keep a reader from trusting a figure, as sentences.
     pub warnings: Vec<String>,
+    /// What a search for a rate found; `null` where none was asked for.
+    #[serde(default)]
+    pub found_rate: Option<FoundRate>,
+}
+
+/// The highest rate that holds an objective, over the counted repetitions.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FoundRate {
+    /// The objective.
+    pub objective: String,
+    /// Median of the highest rates that held it, per second; `null` where a climb found none.
+    pub rps: Option<f64>,
+    /// Lowest of them.
+    pub low: Option<f64>,
+    /// Highest of them; with `low` the range that was seen.
+    pub high: Option<f64>,
+    /// One for every climb.
+    pub climbs: Vec<FoundByClimb>,
+}
+
+/// What the search of one climb found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FoundByClimb {
+    /// Which climb of the ladder, from 0.
+    pub repetition: u32,
+    /// Highest rate that held the objective, per second.
+    pub holds_at: Option<f64>,
+    /// Lowest rate that did not, per second.
+    pub fails_at: Option<f64>,
+    /// What failed there, as a sentence; `null` without such a rate.
+    pub failed: Option<String>,
+    /// Why the search ended, as a sentence.
+    pub why: String,
 }
 
 /// One stage over its counted repetitions.

@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use findings::{
-    Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, LadderFindings, Level, PairFinding,
-    StageClaim, UslFit, Verdict,
+    Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, FoundByClimb, FoundRate,
+    LadderFindings, Level, PairFinding, StageClaim, UslFit, Verdict,
 };
 pub use store::{RunDir, StoreError, parse, read};
 
 use crate::host::HostInfo;
-pub use crate::ladder::StageSample;
+pub use crate::ladder::{Before, StageSample};
 
 use crate::ladder::StageDone;
 use crate::load::LoadSample;
@@ -107,6 +107,10 @@ pub struct TargetRecord {
     /// What a reader should know of how it was found, as sentences.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// A user-space proxy that requests passed on their way to it, as a sentence with the remedy;
+    /// `null` where none was seen.
+    #[serde(default)]
+    pub proxy: Option<String>,
     /// In the order they ran.
     pub stages: Vec<StageRecord>,
 }
@@ -148,6 +152,10 @@ pub struct StageRecord {
     pub offered_rps: Option<f64>,
     /// Length of the measured window, s.
     pub duration_s: f64,
+    /// What the stage before had left behind when it began; `null` in records that are older than
+    /// this figure.
+    #[serde(default)]
+    pub before: Option<Before>,
     /// The client's side.
     pub load: LoadSample,
     /// Complete responses between the two kernel readings: the denominator of `per_request`.
@@ -186,7 +194,7 @@ impl StageRecord {
 
 impl From<StageDone> for StageRecord {
     fn from(done: StageDone) -> Self {
-        let StageDone { position, load, kernel, requests, samples, stopped_by } = done;
+        let StageDone { position, before, load, kernel, requests, samples, stopped_by } = done;
         #[expect(clippy::cast_precision_loss, reason = "a window is far below 2^53 ns")]
         let duration_s = load.window_ns as f64 / 1e9;
         Self {
@@ -197,6 +205,7 @@ impl From<StageDone> for StageRecord {
             connections: position.connections,
             offered_rps: position.offered_rps,
             duration_s,
+            before: Some(before),
             load,
             observed_requests: requests,
             syscalls: kernel.syscalls,

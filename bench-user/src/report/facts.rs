@@ -97,7 +97,10 @@ fn host(run: &RunRecord) -> String {
 fn plan(run: &RunRecord) -> String {
     let plan = &run.plan;
     let mut parts = vec![
-        ladder(&plan.ladder),
+        match &plan.ladder.find_rate {
+            Some(objective) => format!("search for the highest rate that holds {objective}"),
+            None => ladder(&plan.ladder),
+        },
         format!("{} each after {} of warm-up", plan.ladder.duration, plan.ladder.warmup),
         figures::plural(plan.repeat.into(), "repetition", "repetitions"),
     ];

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::figures;
 use super::levels::{Ladder, Row};
 use super::page::Item;
-use crate::record::{Bottleneck, LadderFindings, UslFit};
+use crate::record::{Bottleneck, FoundByClimb, LadderFindings, UslFit};
+use crate::units::show_rate;
 
 /// A fit whose residuals are larger than this says nothing about scalability.
 const GOOD_FIT: f64 = 0.05;
@@ -22,6 +23,45 @@ pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
     ))
 }
 
+/// The highest rate that a search found, in one phrase.
+pub(super) fn found_rate(ladder: &Ladder<'_>) -> Option<String> {
+    let found = ladder.findings?.found_rate.as_ref()?;
+    let name = &ladder.target.name;
+    let Some(rps) = found.rps else {
+        return Some(format!(
+            "{name}: none was found in every climb that holds {}",
+            found.objective
+        ));
+    };
+    let range = match (found.climbs.len(), found.low, found.high) {
+        (2.., Some(low), Some(high)) => format!(
+            " ({} to {} over {} climbs)",
+            show_rate(low),
+            show_rate(high),
+            found.climbs.len()
+        ),
+        _ => String::new(),
+    };
+    Some(format!("{name} {} req/s{range} hold {}", show_rate(rps), found.objective))
+}
+
+/// What the search of each climb found, a line each.
+fn searches(findings: &LadderFindings) -> Vec<String> {
+    let climbs = findings.found_rate.iter().flat_map(|found| &found.climbs);
+    let line = |climb: &FoundByClimb| {
+        let rate = |rps: Option<f64>| rps.map_or("none".to_owned(), show_rate);
+        let failed = climb.failed.as_ref().map_or(String::new(), |why| format!(" ({why})"));
+        format!(
+            "search of climb {}: holds at {}, fails at {}{failed}; {}",
+            climb.repetition + 1,
+            rate(climb.holds_at),
+            rate(climb.fails_at),
+            climb.why
+        )
+    };
+    climbs.map(line).collect()
+}
+
 /// Everything found about one target; `None` without a peak.
 pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
     let (row, findings) = (ladder.peak()?, ladder.findings?);
@@ -31,6 +71,7 @@ pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
         row.at,
         knee_and_plateau(findings, row.rate_metric().label)
     )];
+    lines.extend(searches(findings));
     lines.extend(evidence(row));
     lines.extend(stops(&ladder.rows));
     lines.extend(ladder.rows.iter().filter_map(failures));

@@ -4,7 +4,8 @@
 use std::borrow::Cow;
 
 use super::figures;
-use crate::analyze::{self, levels, metrics};
+use crate::analyze::validity::{Judge, asked_and_live};
+use crate::analyze::{self, bootstrap, levels, metrics};
 use crate::plan;
 use crate::record::{
     Analysis, Bottleneck, Estimate, LadderFindings, Level, RunRecord, StageRecord, TargetRecord,
@@ -69,6 +70,7 @@ pub(super) struct Row<'a> {
     pub(super) at: plan::Level,
     /// The counted repetitions; never empty.
     pub(super) stages: Vec<&'a StageRecord>,
+    judge: Judge<'a>,
     level: Option<&'a Level>,
 }
 
@@ -92,6 +94,7 @@ pub(super) fn ladder<'a>(
     let row = |step: levels::Step<'a>| Row {
         at: step.level,
         stages: step.stages,
+        judge: step.judge,
         level: findings
             .and_then(|ladder| ladder.levels.iter().find(|level| level.level() == step.level)),
     };
@@ -100,8 +103,18 @@ pub(super) fn ladder<'a>(
 
 /// The title of the column that tells levels apart.
 pub(super) fn title(levels: impl IntoIterator<Item = plan::Level>) -> &'static str {
-    if levels.into_iter().any(|level| level.offered_rps.is_some()) { "rate" } else { "conns" }
+    if levels.into_iter().any(|level| level.offered_rps.is_some()) { RATE } else { "conns" }
 }
+
+/// A level below this title: the closed stage of a search stands among rates.
+pub(super) fn cell(title: &str, level: plan::Level) -> String {
+    match level.offered_rps {
+        None if title == RATE => format!("{} conns", level.short()),
+        _ => level.short(),
+    }
+}
+
+const RATE: &str = "rate";
 
 impl<'a> Ladder<'a> {
     /// The level with the highest achieved rate.
@@ -127,6 +140,42 @@ impl Row<'_> {
         self.level.map_or(Bottleneck::Unknown, |level| level.bottleneck)
     }
 
+    /// What tells it from other levels, with the open connections where they were fewer or more
+    /// than asked for: `1600 (live 1541)`.
+    pub(super) fn shown_level(&self, title: &str) -> String {
+        let number = cell(title, self.at);
+        let live: Vec<f64> =
+            self.stages.iter().map(|s| f64::from(s.load.connections.live_median)).collect();
+        let asked = f64::from(self.at.connections);
+        match bootstrap::median(&live).filter(|live| *live != asked) {
+            Some(live) => format!("{number} (live {})", live.round()),
+            None => number,
+        }
+    }
+
+    /// Why it is invalid, from the first climb in which it is, and in how many; `None` when it is
+    /// valid in all.
+    pub(super) fn invalid(&self) -> Option<String> {
+        let invalid: Vec<&&StageRecord> =
+            self.stages.iter().filter(|stage| !stage.verdict.invalid.is_empty()).collect();
+        let first = invalid.first()?;
+        let climbs = match self.stages.len() {
+            1 => String::new(),
+            all => format!(
+                " in {} of {all} climbs (first in climb {})",
+                invalid.len(),
+                first.repetition + 1
+            ),
+        };
+        let open = &first.load.connections;
+        let mut reasons = first.verdict.invalid.join("; ");
+        let live = asked_and_live(open.asked, open.live_median);
+        if open.asked != open.live_median && !reasons.contains(&live) {
+            reasons = format!("{live}; {reasons}");
+        }
+        Some(format!("at {}{climbs}: {reasons}", self.at))
+    }
+
     /// The achieved rate for people, with its unit.
     pub(super) fn rate(&self) -> String {
         let rate = self.rate_metric();
@@ -146,6 +195,6 @@ impl Row<'_> {
 
     /// Why no conclusion may rest on this metric here, if so.
     pub(super) fn unfit(&self, metric: &Metric) -> Option<String> {
-        self.stages.iter().find_map(|stage| metrics::is_fit(stage, metric.name).err())
+        self.stages.iter().find_map(|stage| self.judge.is_fit(stage, metric.name).err())
     }
 }

@@ -19,6 +19,7 @@ pub(super) fn page(run: &RunRecord) -> Page {
             page.text(nothing_counted(ladder.target));
         } else {
             page.table(stages::table(&ladder.rows));
+            page.items(stages::invalid(&ladder.rows));
         }
     }
     if let Some(table) = times::table(&ladders) {
@@ -68,6 +69,10 @@ fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
     let peaks: Vec<String> = ladders.iter().filter_map(findings::peak).collect();
     if !peaks.is_empty() {
         page.text(format!("Peak: {}.", peaks.join("; ")));
+    }
+    let found: Vec<String> = ladders.iter().filter_map(findings::found_rate).collect();
+    if !found.is_empty() {
+        page.text(format!("Highest rate: {}.", found.join("; ")));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{self, NONE};
 use super::levels::{self, Row, shown};
-use super::page::Table;
+use super::page::{Item, Table};
 use super::reasons::Reasons;
 use crate::analyze::bootstrap;
 use crate::observe::Count;
@@ -14,12 +14,13 @@ const SYSCALLS: usize = 15;
 
 /// One row a load level: medians over the counted repetitions, `±` half the width of the interval.
 pub(super) fn table(rows: &[Row<'_>]) -> Table {
-    let mut titles = vec![format!(">{}", levels::title(rows.iter().map(|row| row.at)))];
+    let level = levels::title(rows.iter().map(|row| row.at));
+    let mut titles = vec![format!(">{level}")];
     titles.extend(shown(rows).iter().map(|metric| format!(">{}", metric.label)));
     titles.push("limited by".into());
     let mut table = Table::new(titles);
     for row in rows {
-        let mut cells = vec![row.at.short()];
+        let mut cells = vec![row.shown_level(level)];
         for metric in shown(rows) {
             cells.push(match row.figure(metric) {
                 // Shares of a CPU are bounded and need no spread; the table must fit a terminal.
@@ -30,10 +31,17 @@ pub(super) fn table(rows: &[Row<'_>]) -> Table {
                 Err(_reason_stands_below) => NONE.into(),
             });
         }
-        cells.push(figures::word(row.bottleneck()));
+        let mark = if row.invalid().is_some() { " (invalid)" } else { "" };
+        cells.push(figures::word(row.bottleneck()) + mark);
         table.rows.push(cells);
     }
     table
+}
+
+/// Why levels are invalid; nothing when all are valid.
+pub(super) fn invalid(rows: &[Row<'_>]) -> Vec<Item> {
+    let lines: Vec<String> = rows.iter().filter_map(Row::invalid).collect();
+    if lines.is_empty() { Vec::new() } else { vec![Item { lead: "invalid".into(), lines }] }
 }
 
 /// Notes why cells of the table are empty, unless a whole block is missing for that reason.

@@ -15,8 +15,9 @@ const MEASURE: usize = 2;
 /// The response times of every level and, in the open loop, the service times; `None` where no
 /// level has any.
 pub(super) fn table(ladders: &[Ladder<'_>]) -> Option<Table> {
-    let levels = ladders.iter().flat_map(|ladder| ladder.rows.iter().map(|row| row.at));
-    let level = format!(">{}", levels::title(levels));
+    let levels = ladders.iter().flat_map(|ladder| &ladder.rows).map(|row| row.at);
+    let title = levels::title(levels);
+    let level = format!(">{title}");
     let mut titles = vec!["target", &level, "time", ">samples", ">min"];
     let percentiles = Percentile::ALL.map(|percentile| format!(">{}", percentile.label));
     titles.extend(percentiles.iter().map(String::as_str));
@@ -27,7 +28,7 @@ pub(super) fn table(ladders: &[Ladder<'_>]) -> Option<Table> {
             for (measure, times) in measures(row) {
                 let mut cells = vec![
                     ladder.target.name.clone(),
-                    row.at.short(),
+                    levels::cell(title, row.at),
                     measure.to_owned(),
                     times.iter().map(|d| d.count).min().map_or(NONE.into(), figures::count),
                     edge(times.iter().map(|d| d.min).collect::<Option<Vec<_>>>(), Iterator::min),

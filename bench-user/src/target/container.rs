@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use bollard::errors::Error as EngineError;
 use bollard::models::{ContainerInspectResponse, ContainerState};
 use bollard::{API_DEFAULT_VERSION, Docker};
-use procfs::process::all_processes;
 
 use super::{Exit, Image};
 use crate::measured::Measured;
@@ -227,21 +226,6 @@ fn nearest(name: &str, mut running: Vec<String>) -> String {
         [] => "no container is running".into(),
         names => format!("running ones nearest to it: {}", names.join(", ")),
     }
-}
-
-/// Whether a `docker-proxy` process on this machine serves `port`: requests then pass a process
-/// outside the container's cgroup.
-pub(super) fn is_behind_proxy(port: u16) -> bool {
-    let processes = all_processes().into_iter().flatten().flatten();
-    processes
-        .filter(|process| process.stat().is_ok_and(|stat| stat.comm == "docker-proxy"))
-        .filter_map(|process| process.cmdline().ok())
-        .any(|arguments| proxied_port(&arguments) == Some(port))
-}
-
-fn proxied_port(arguments: &[String]) -> Option<u16> {
-    let flag = arguments.iter().position(|argument| argument == "-host-port")?;
-    arguments.get(flag + 1)?.parse().ok()
 }
 
 #[cfg(test)]

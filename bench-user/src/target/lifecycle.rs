@@ -10,7 +10,7 @@ use url::Url;
 
 use super::adopt::Adopted;
 use super::cgroup::CgroupError;
-use super::container::{Container, is_behind_proxy};
+use super::container::Container;
 use super::exit::OomKills;
 use super::found::{self, Found};
 use super::limits::Limits;
@@ -19,7 +19,7 @@ use super::process::Started;
 use super::ready::{Contact, Question, announced_url, refuse_stranger};
 use super::spawn::{CommandLine, OURSELVES, Spawned, Streams};
 use super::watch::Watch;
-use super::{Exit, Idle, Image, TargetError, TargetHandle, TargetKind, idle};
+use super::{Exit, Idle, Image, TargetError, TargetHandle, TargetKind, idle, proxy};
 use crate::host::{CgroupTrees, processes_below};
 use crate::measured::Measured;
 use crate::plan::{Builtin, TargetSpec};
@@ -46,6 +46,8 @@ pub struct Target {
     pub handle: TargetHandle,
     /// What the user should know of how it was found, as sentences; told, not recorded.
     pub notes: Vec<String>,
+    /// A user-space proxy that requests pass on their way, as a sentence with the remedy.
+    pub proxy: Option<String>,
     question: Option<Question>,
     startup_ns: Option<u64>,
     life: Life,
@@ -132,6 +134,8 @@ impl Target {
         Ok(Self {
             handle,
             notes: Vec::new(),
+            // Nothing but the program that was started may serve its address.
+            proxy: None,
             question: Some(question),
             startup_ns: Some(startup_ns),
             life: Life::Ours(Box::new(process)),
@@ -156,15 +160,7 @@ impl Target {
             let why = "no kernel side: the target is an address alone";
             (TargetKind::Url, Found::nowhere(Measured::unavailable(why)))
         };
-        let (controllers, mut notes) = found::controllers_of(&found, &trees);
-        if let Some(port) = spec.url.as_ref().and_then(Url::port_or_known_default)
-            && container.is_some()
-            && is_behind_proxy(port)
-        {
-            notes.push(format!(
-                "requests to port {port} pass docker-proxy, which is outside the container: publish the port without it (host network) to measure the server alone"
-            ));
-        }
+        let (controllers, notes) = found::controllers_of(&found, &trees);
         let question = spec.url.as_ref();
         let question = question.map(|url| Question::of(spec, url, options.contact)).transpose()?;
         if let Some(question) = &question {
@@ -193,7 +189,8 @@ impl Target {
             controllers,
             main_pid: found.main_pid,
         };
-        Ok(Self { handle, notes, question, startup_ns: None, life })
+        let proxy = handle.urls.first().and_then(proxy::in_path);
+        Ok(Self { handle, notes, proxy, question, startup_ns: None, life })
     }
 
     /// From the begin of the program to its first good answer, ms; `None` for a target that ran

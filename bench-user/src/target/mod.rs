@@ -21,6 +21,7 @@ mod logs;
 mod owner;
 mod process;
 mod program;
+mod proxy;
 mod ready;
 mod shim;
 mod spawn;

@@ -65,9 +65,10 @@ fn a_row_stands_for_each_stage_and_says_what_it_is() {
         "observed_requests",
         "generator_limited",
         "bottleneck",
+        "invalid",
         "stopped_by",
     ];
-    assert_eq!(names[..13], identity);
+    assert_eq!(names[..14], identity);
     let roles = |role| rows.iter().filter(|row| row["role"] == role).count();
     assert_eq!((rows.len(), roles("discarded"), roles("counted")), (20, 6, 12));
     let control: Vec<_> = rows.iter().filter(|row| row["role"] == "control").collect();
@@ -93,7 +94,7 @@ fn cells_are_the_figures_of_claims_and_empty_where_there_is_none() {
     for run in [runs::two_targets(), runs::interrupted(), runs::unavailable()] {
         let (names, rows) = rows(&run);
         for (stage, row) in stages(&run).zip(&rows) {
-            for name in &names[13..] {
+            for name in &names[14..] {
                 let figure = metrics::value(stage, name).ok();
                 let cell = Some(row[name].as_str()).filter(|cell| !cell.is_empty());
                 let cell: Option<f64> = cell.map(|cell| cell.parse().unwrap());

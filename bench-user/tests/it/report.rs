@@ -236,11 +236,13 @@ fn an_interrupted_run_is_reported_from_its_stages() {
     let text = text(&runs::interrupted());
     assert!(text.contains("INTERRUPTED: the target `lean` ended by itself."), "{text}");
     // One repetition, the first: 99 % of 31,000, without a spread.
-    assert_eq!(level(&text, "lean", 20)[..2], ["20", "30.7 k"]);
+    assert_eq!(level(&text, "lean", 20)[..2], ["20 (live 17)", "30.7 k"]);
     for said in [
         "the ladder ended at 20 connections: 512 requests failed and the rule allows 0",
         "12 connect, 500 reset, 7 status 503",
-        "the load generator was the limit (at 20 connections)",
+        "at 20 connections: asked 20, median live 17; the load generator was the limit;",
+        "target-died (invalid)",
+        "the stage is invalid, and its figures say so (at 20 connections)",
         "the kernel skipped events, counts are lower bounds (at 20 connections)",
         "OOM killer",
     ] {

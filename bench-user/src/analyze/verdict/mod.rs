@@ -27,16 +27,16 @@ use crate::record::{Bottleneck, StageRecord, TargetRecord, Verdict};
 const MEMORY_STALL: f64 = 0.10;
 
 /// What limited a stage of a target, with the figures that decided it. The stop rule that the
-/// stage carries is kept.
-#[must_use]
-pub fn verdict(target: &TargetRecord, stage: &StageRecord) -> Verdict {
+/// stage carries is kept; whether it is valid is for others to say.
+pub(super) fn verdict(target: &TargetRecord, stage: &StageRecord) -> Verdict {
     let answer = died(target, stage)
         .or_else(|| client(stage))
         .or_else(|| memory(stage))
         .or_else(|| accept_queue(stage))
         .unwrap_or_else(|| cpu::decide(stage));
     let Answer { bottleneck, evidence } = without_requests(stage, answer);
-    Verdict { bottleneck, evidence, stopped_by: stage.verdict.stopped_by.clone() }
+    let stopped_by = stage.verdict.stopped_by.clone();
+    Verdict { bottleneck, evidence, stopped_by, invalid: Vec::new() }
 }
 
 /// A bottleneck with its evidence.

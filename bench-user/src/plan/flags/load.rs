@@ -5,18 +5,25 @@ use crate::cli::{
     ArrivalsName, CatchUpName, ClientName, ConnectionArgs, LoadArgs, ProtocolName, RequestArgs,
     WebsocketName,
 };
-use crate::plan::{Arrivals, CatchUp, Client, Family, Ladder, LoadSpec, Protocol, WebsocketMode};
+use crate::plan::{
+    Arrivals, CatchUp, Client, Family, Ladder, LoadSpec, PlanError, Protocol, WebsocketMode,
+};
 
-pub(super) fn override_ladder(ladder: &mut Ladder, args: &LoadArgs) {
+pub(super) fn override_ladder(ladder: &mut Ladder, args: &LoadArgs) -> Result<(), PlanError> {
     if !args.connections.is_empty() {
         ladder.connections.clone_from(&args.connections);
     }
     if !args.rate.is_empty() {
         ladder.rates.clone_from(&args.rate);
     }
+    if let Some(objective) = &args.find_rate {
+        ladder.find_rate = Some(objective.parse().map_err(PlanError::Invalid)?);
+        ladder.rates.clear();
+    }
     set(&mut ladder.duration, args.duration);
     set(&mut ladder.warmup, args.warmup);
     set(&mut ladder.pause, args.pause);
+    Ok(())
 }
 
 pub(super) fn override_load(load: &mut LoadSpec, args: &LoadArgs) {

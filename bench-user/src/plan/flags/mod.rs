@@ -34,7 +34,7 @@ pub fn plan(args: &RunArgs) -> Result<Plan, PlanError> {
     if let Some(path) = &args.claims {
         plan.claims.extend(file::read_claims(path)?);
     }
-    override_keys(&mut plan, &args.load);
+    override_keys(&mut plan, &args.load)?;
     validate::plan(&plan)?;
     Ok(plan)
 }
@@ -161,8 +161,8 @@ fn last_part(path: &Path) -> Option<String> {
     path.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
-fn override_keys(plan: &mut Plan, args: &LoadArgs) {
-    load::override_ladder(&mut plan.ladder, args);
+fn override_keys(plan: &mut Plan, args: &LoadArgs) -> Result<(), PlanError> {
+    load::override_ladder(&mut plan.ladder, args)?;
     load::override_load(&mut plan.load, args);
     set(&mut plan.repeat, args.repeat);
     set(&mut plan.discard, args.discard);
@@ -186,6 +186,7 @@ fn override_keys(plan: &mut Plan, args: &LoadArgs) {
     plan.observe.control &= !args.no_control;
     plan.observe.probe_log |= args.probe_log;
     set(&mut plan.observe.interval, args.interval);
+    Ok(())
 }
 
 fn set<T>(key: &mut T, flag: Option<T>) {

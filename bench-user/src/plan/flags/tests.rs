@@ -146,6 +146,19 @@ fn the_body_of_the_command_line_replaces_either_body_of_the_plan() {
 }
 
 #[test]
+fn an_objective_takes_the_place_of_rates_and_is_checked() {
+    let words = ["--builtin", "lean", "--find-rate", "p99 < 8ms and error_ratio < 0.1%"];
+    let words = ["bench-user", "run"].into_iter().chain(words);
+    let Command::Run(args) = Cli::try_parse_from(words).unwrap().command else { panic!() };
+    let ladder = plan(&args).unwrap().ladder;
+    assert_eq!(ladder.find_rate.map(|o| o.conditions.len()), Some(2));
+    check_error(
+        "--builtin lean --find-rate p95",
+        "`p95` is no objective: `p95` has no `<`; write for example \"p99 < 8ms\"",
+    );
+}
+
+#[test]
 fn what_contradicts_itself_is_refused_in_one_sentence() {
     check_error(
         "plan.toml --pid 7",

@@ -5,6 +5,7 @@
 mod claims;
 mod load;
 mod target;
+mod valid;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -34,6 +35,7 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
     repetitions(plan)?;
     ladder(&plan.ladder)?;
     stop_rules(&plan.stop)?;
+    valid::valid(&plan.valid)?;
     load::keys(&plan.load)?;
     load::protocol(&plan.load, &plan.ladder)?;
     ensure(plan.observe.interval.0 >= INTERVAL_MIN, || {
@@ -98,6 +100,10 @@ fn ladder(ladder: &Ladder) -> Result<(), PlanError> {
         })?;
     }
     rates(ladder)?;
+    ensure(ladder.find_rate.is_none() || ladder.rates.is_empty(), || {
+        "the ladder has both `rates` and `find_rate`, which searches for one: take one of them out"
+            .into()
+    })?;
     ensure(!ladder.duration.0.is_zero(), || {
         "`duration` is 0s: a stage needs a measured window, such as \"30s\"".into()
     })

@@ -21,7 +21,7 @@ use crate::record::{RunRecord, StageRecord};
 use crate::report::figures::word;
 
 /// What a stage is: the name of the column and what stands in it.
-const IDENTITY: [(&str, Word); 13] = [
+const IDENTITY: [(&str, Word); 14] = [
     ("target", |e| e.target.name.clone()),
     ("repetition", |e| e.stage.repetition.to_string()),
     ("index", |e| e.stage.index.to_string()),
@@ -34,6 +34,7 @@ const IDENTITY: [(&str, Word); 13] = [
     ("observed_requests", |e| e.stage.observed_requests.to_string()),
     ("generator_limited", |e| e.stage.load.generator.limited.to_string()),
     ("bottleneck", |e| word(e.stage.verdict.bottleneck)),
+    ("invalid", |e| e.stage.verdict.invalid.join("; ")),
     ("stopped_by", |e| e.stage.verdict.stopped_by.clone().unwrap_or_default()),
 ];
 

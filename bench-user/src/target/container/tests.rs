@@ -51,11 +51,3 @@ fn the_end_of_a_container_is_the_engines_word() {
     let end = exit(dead, Measured::Value(true)).unwrap();
     assert_eq!(end.oom_killed, Measured::Value(true), "our own counter saw it");
 }
-
-#[test]
-fn the_port_of_a_proxy_is_in_its_arguments() {
-    let arguments = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let proxy = "docker-proxy -proto tcp -host-ip 127.0.0.1 -host-port 8080 -container-port 80";
-    assert_eq!(proxied_port(&arguments(proxy)), Some(8080));
-    assert_eq!(proxied_port(&arguments("docker-proxy -host-port")), None);
-}

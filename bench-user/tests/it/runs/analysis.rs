@@ -25,6 +25,7 @@ pub(super) fn analysis(targets: &[TargetRecord]) -> Analysis {
         little_violations: Vec::new(),
         control_ratio: Some(1.02),
         warnings,
+        found_rate: None,
     };
     let poor = usl.map(|fit| UslFit { residual: 0.3, ..fit });
     let warning = vec!["load and target share CPUs 0-1: each may take time from the other".into()];

@@ -86,8 +86,10 @@ pub(crate) fn interrupted() -> RunRecord {
         bottleneck: Bottleneck::TargetDied,
         evidence: vec!["the main process ended by SIGKILL 3.2 s into the window".into()],
         stopped_by: Some("512 requests failed and the rule allows 0".into()),
+        invalid: vec!["the load generator was the limit".into(), "512 requests failed".into()],
     };
     last.load.generator.limited = true;
+    last.load.connections.live_median = 17;
     last.load.outcomes.reset = 500;
     last.load.outcomes.connect = 12;
     last.load.outcomes.other_status.insert(503, 7);
@@ -223,6 +225,7 @@ fn climbed(name: &str, levels: &[Around]) -> TargetRecord {
             by_us: true,
         }),
         notes: Vec::new(),
+        proxy: None,
         stages,
     }
 }

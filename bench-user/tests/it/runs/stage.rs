@@ -126,7 +126,9 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
                 around.busiest * 100.0
             )],
             stopped_by: None,
+            invalid: Vec::new(),
         },
+        before: None,
         observed_requests: 0,
         load,
     }

@@ -1,0 +1,180 @@
+//! Whether a stage is valid: the rules, all of them, and what survives each.
+//!
+//! An invalid stage is not a failure of the target. Its figures stay in the record and in the
+//! reports, marked with the reasons; only conclusions are refused, and only those that the fault
+//! touches ([`Rule::spares`]).
+
+use crate::plan::{Plan, Protocol, ValidRules};
+use crate::record::{StageRecord, TargetRecord};
+
+/// What the rules of a run and its target ask of a stage.
+#[derive(Debug, Clone, Copy)]
+pub struct Judge<'r> {
+    limits: &'r ValidRules,
+    protocol: Protocol,
+    proxy: Option<&'r str>,
+}
+
+/// What can make a stage invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// Nothing was completed.
+    Empty,
+    /// Too few connections were open.
+    Live,
+    /// The generator had no CPU to spare.
+    Generator,
+    /// The generator was late.
+    Late,
+    /// Less was achieved than offered.
+    Achieved,
+    /// Connections were opened again too often.
+    Reconnects,
+    /// Too many requests failed or were not answered 2xx.
+    NotServed,
+    /// Another process sits between client and target.
+    Proxy,
+    /// What the stage before left behind was still there.
+    Rest,
+}
+
+/// A rule that a stage breaks, in one sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// Which.
+    pub rule: Rule,
+    /// The sentence.
+    pub says: String,
+}
+
+impl Rule {
+    /// Whether conclusions about this metric survive.
+    #[must_use]
+    pub fn spares(self, metric: &str) -> bool {
+        match self {
+            // What failed or was refused is what counts of outcomes are about, and nothing else is
+            // left to speak of. Opening connections is work of the target and takes its time, so
+            // not even the work of one request is that of a kept connection.
+            Self::Empty | Self::Live | Self::Rest => is_outcome(metric),
+            // A server that refuses is often faster than one that serves; its errors are its
+            // errors all the same, and what limits it may well be why.
+            Self::Reconnects | Self::NotServed => is_outcome(metric) || metric == BOTTLENECK,
+            // The work of one request is what it is at the load that was made, however much more
+            // the target could have taken; rates, times and shares of a CPU say how much it was
+            // given. A byte proxy passes requests on as they are, and is outside of the cgroup.
+            Self::Generator | Self::Proxy => is_of_one_request(metric),
+            // Looking late at one wake in a hundred stretches times, and only the client's.
+            Self::Late => !(metric.starts_with("load.") && metric.contains("_ns")),
+            // More was asked than given: what limits a target is best asked then, what fails is
+            // the target's, and one request costs what it costs. Only times and rates are of a
+            // queue that grows for as long as the stage lasts.
+            Self::Achieved => {
+                is_of_one_request(metric) || is_outcome(metric) || metric == BOTTLENECK
+            }
+        }
+    }
+}
+
+const BOTTLENECK: &str = "bottleneck";
+
+fn is_of_one_request(metric: &str) -> bool {
+    metric.ends_with("per_request")
+}
+
+fn is_outcome(metric: &str) -> bool {
+    matches!(metric, "error_ratio" | "non_2xx_ratio")
+        || ["load.outcomes.", "load.account."].iter().any(|block| metric.starts_with(block))
+}
+
+impl<'r> Judge<'r> {
+    /// By the plan's limits, for the stages of this target.
+    #[must_use]
+    pub fn of(plan: &'r Plan, target: &'r TargetRecord) -> Self {
+        Self { limits: &plan.valid, protocol: plan.load.protocol, proxy: target.proxy.as_deref() }
+    }
+
+    /// Every rule that a stage breaks; empty for a valid one.
+    #[must_use]
+    pub fn reasons(&self, stage: &StageRecord) -> Vec<Reason> {
+        let load = &stage.load;
+        [
+            (Rule::Empty, self.empty(stage)),
+            (Rule::Live, self.few_live(stage)),
+            (Rule::Generator, load.generator_was_limit()),
+            (Rule::Late, load.generator_was_late()),
+            (Rule::Achieved, self.fell_short(stage)),
+            (Rule::Reconnects, self.reconnected(stage)),
+            (Rule::NotServed, self.not_served(stage)),
+            (Rule::Proxy, self.proxy.map(str::to_owned)),
+            (Rule::Rest, stage.before.as_ref().and_then(|b| b.not_at_rest(stage.connections))),
+        ]
+        .into_iter()
+        .filter_map(|(rule, says)| Some(Reason { rule, says: says? }))
+        .collect()
+    }
+
+    /// Streams that stay open complete nothing, and idle connections ask nothing.
+    fn empty(&self, stage: &StageRecord) -> Option<String> {
+        let load = &stage.load;
+        match (&load.events, self.protocol) {
+            (_, Protocol::Idle) => None,
+            (Some(events), _) => (events.count == 0).then(|| "no event came".to_owned()),
+            (None, _) => (load.requests == 0).then(|| "no request was completed".to_owned()),
+        }
+    }
+
+    fn few_live(&self, stage: &StageRecord) -> Option<String> {
+        let open = &stage.load.connections;
+        let enough = self.limits.live * f64::from(open.asked);
+        (f64::from(open.live_median) < enough).then(|| {
+            format!(
+                "{}: fewer than {} of the connections were open",
+                asked_and_live(open.asked, open.live_median),
+                percent(self.limits.live)
+            )
+        })
+    }
+
+    fn fell_short(&self, stage: &StageRecord) -> Option<String> {
+        let (well, scheduled) = stage.load.falls_short(self.limits.achieved)?;
+        Some(format!(
+            "{well} requests were answered well of {scheduled} that the schedule offered, less than {}",
+            percent(self.limits.achieved)
+        ))
+    }
+
+    fn reconnected(&self, stage: &StageRecord) -> Option<String> {
+        let (again, requests) = (stage.load.outcomes.reconnects, stage.load.requests);
+        self.limits.reconnects.is_passed(again, requests).then(|| {
+            format!(
+                "{again} connections were opened again for {requests} requests; where the server \
+                 is meant to close them, set `reconnects = false` under [valid]"
+            )
+        })
+    }
+
+    fn not_served(&self, stage: &StageRecord) -> Option<String> {
+        let (bad, all) = stage.load.bad_of_all();
+        self.limits.non_2xx.is_passed(bad, all).then(|| {
+            format!(
+                "{bad} of {all} requests failed or were not answered 2xx; where that is what is \
+                 measured, set `non_2xx = false` under [valid]"
+            )
+        })
+    }
+}
+
+/// `asked 1600, median live 1541`.
+#[must_use]
+pub fn asked_and_live(asked: u32, live: u32) -> String {
+    format!("asked {asked}, median live {live}")
+}
+
+fn percent(share: f64) -> String {
+    // A share such as 0.99 is a little less in binary; three decimals of a percent are enough.
+    let percent = (share * 100_000.0).round() / 1000.0;
+    format!("{percent} %")
+}
+
+#[cfg(test)]
+mod tests;
