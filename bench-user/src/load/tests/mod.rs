@@ -54,6 +54,9 @@ tests_of!(lean, Client::Lean);
 /// What only the lean client does.
 mod only_lean;
 
+/// The open loop against arithmetic.
+mod exact;
+
 /// A server that stands still.
 mod freeze;
 
