@@ -41,6 +41,10 @@ macro_rules! tests_of {
             #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
             mod failed;
 
+            /// An open loop.
+            #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
+            mod open_loop;
+
             /// A stage as a whole.
             #[expect(clippy::duplicate_mod, reason = "the same tests for every client")]
             mod whole_stage;
