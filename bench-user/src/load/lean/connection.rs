@@ -98,6 +98,11 @@ impl Connection {
         }
     }
 
+    /// Which socket it is that is open, if one is.
+    pub(super) fn open_generation(&self) -> Option<u32> {
+        (self.phase == Phase::Open).then_some(self.generation)
+    }
+
     /// Closes the socket. What was out on it is still here, for the caller to settle.
     pub(super) fn close(&mut self) {
         self.socket = None;

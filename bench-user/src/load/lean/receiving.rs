@@ -50,7 +50,9 @@ impl Stage<'_> {
 
     fn read_into(&mut self, buffer: &mut [u8], nth: usize, is_ending: bool) -> Reading {
         for _ in 0..READS {
-            let Some(socket) = &self.own.connections[nth].socket else { return Reading::Drained };
+            let Some(socket) = &self.own.connections[nth].socket else {
+                return Reading::Ended(None);
+            };
             match recv(socket, &mut *buffer, RecvFlags::empty()).map(|(bytes, _)| bytes) {
                 Ok(0) => return Reading::Ended(None),
                 Ok(bytes) => {

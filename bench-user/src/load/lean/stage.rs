@@ -94,18 +94,23 @@ impl<'a> Stage<'a> {
 
     fn begin(&mut self) {
         let known = self.own.connections.len();
-        for (nth, &place) in self.places.iter().enumerate().skip(known) {
-            let due_ns = self.start_ns.saturating_add(place as u64 * RAMP_STEP_NS);
-            self.own.connections.push(Connection::new(place, Phase::Waiting(due_ns)));
-            self.timers.push(Reverse((due_ns, nth)));
+        for &place in &self.places[known.min(self.places.len())..] {
+            self.own.connections.push(Connection::new(place, Phase::Closed));
         }
+        for nth in 0..self.own.connections.len() {
+            let connection = &mut self.own.connections[nth];
+            if connection.phase == Phase::Closed {
+                let due_ns = self.start_ns.saturating_add(connection.place as u64 * RAMP_STEP_NS);
+                connection.phase = Phase::Waiting(due_ns);
+                self.timers.push(Reverse((due_ns, nth)));
+            }
+        }
+        let open: Vec<_> = self.own.connections.iter().map(Connection::open_generation).collect();
         // What has closed since the last stage is opened again without a request being lost.
         self.turn(0);
-        for nth in 0..known {
-            match self.own.connections[nth].phase {
-                Phase::Open => self.welcome(nth),
-                Phase::Closed => self.open(nth),
-                Phase::Waiting(_) | Phase::Opening(_) => {}
+        for (nth, before) in open.into_iter().enumerate() {
+            if before.is_some() && before == self.own.connections[nth].open_generation() {
+                self.welcome(nth);
             }
         }
     }

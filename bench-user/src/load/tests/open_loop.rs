@@ -67,3 +67,27 @@ fn bytes_that_nobody_asked_for_cost_the_connection_and_no_request() {
     }
     panic!("in twenty windows no byte came on an idle connection");
 }
+
+#[test]
+fn what_closes_between_two_stages_is_opened_again_without_a_failure() {
+    let server = TestServer::start(|request, peer| {
+        peer.answer(OK);
+        // The second response is the last one, wherever it falls.
+        if request.place == 2 { Next::Close } else { Next::Keep }
+    });
+    let mut trial = trial(&[server.url("/")]);
+    open_loop(&mut trial, 100.0, 8);
+    let mut generator = Generator::start(trial.setup).unwrap();
+    let mut completed = 0;
+    for _ in 0..4 {
+        let start_ns = clock::now_ns();
+        let window = Window { start_ns, end_ns: start_ns + 100 * MS };
+        let stage = StageLoad { window, ..trial.stage.clone() };
+        let (sample, intervals) = generator.begin(stage).unwrap().finish();
+        check_books(&sample, &intervals);
+        assert_eq!(sample.account.failed, 0, "{:?}", sample.outcomes);
+        completed += sample.account.completed;
+    }
+    drop(generator);
+    assert_eq!(completed, server.finish().answered);
+}
