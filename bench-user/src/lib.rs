@@ -34,6 +34,9 @@ pub mod measured;
 /// Histograms and their summary in the record.
 pub mod distribution;
 
+/// TLS from the client's side.
+pub mod tls;
+
 /// One plain GET, for readiness and crawling; never used inside a stage.
 pub mod fetch;
 

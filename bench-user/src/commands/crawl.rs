@@ -1,6 +1,7 @@
 //! `crawl`: the addresses that same-origin links reach.
 
 use bench_user::cli::CrawlArgs;
+use bench_user::fetch::Fetcher;
 use bench_user::load::{self, Crawl, CrawlLimits};
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::{Outcome, print, print_json, say};
 pub(crate) fn run(args: &CrawlArgs) -> anyhow::Result<Outcome> {
     let limits =
         CrawlLimits { max_pages: args.max_pages, assets: args.assets, ..CrawlLimits::default() };
-    let crawl = load::crawl(&args.url, &limits)?;
+    let crawl = load::crawl(&args.url, &limits, &Fetcher::default())?;
     if args.json {
         print_json(&as_json(&crawl))?;
     } else {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use bench_user::cli::ObserveArgs;
 use bench_user::clock;
+use bench_user::fetch::Fetcher;
 use bench_user::ladder::Interrupt;
 use bench_user::observe::{Look, ObserverSet, Options, Probes, Sample};
 use bench_user::plan::flags;
@@ -31,10 +32,12 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     );
     let interrupt = Interrupt::install()?;
     let run_id = format!("observe-{}", std::process::id());
+    let fetcher = Fetcher::default();
     let options = StartOptions {
         run_id: &run_id,
         logs_dir: Path::new(""),
         shim: None,
+        fetcher: &fetcher,
         interrupted: None,
         contact: Contact::default(),
     };

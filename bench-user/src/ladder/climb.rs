@@ -10,7 +10,6 @@ use super::ascent::Ascent;
 use super::stage::{End, Setting};
 use super::{Climb, Event, Interrupt, Sink, setup};
 use crate::cpu_list;
-use crate::fetch;
 use crate::host::topology::Placement;
 use crate::load::{self, Generator};
 use crate::measured::Measured;
@@ -70,6 +69,7 @@ impl Expedition<'_> {
             run_id: self.run_id,
             logs_dir: self.logs,
             shim: None,
+            fetcher: &self.plan.load.fetcher(),
             interrupted: Some(self.interrupt.flag()),
             contact: setup::contact(&self.plan.load),
         };
@@ -96,8 +96,8 @@ impl Expedition<'_> {
     }
 
     /// One request before the load: a wrong address should not cost a whole stage, nor load the
-    /// wrong pages. Not where the plan allows other answers than 2xx, nor where something else than
-    /// plain HTTP/1.1 is spoken: its answer could be a stream without an end.
+    /// wrong pages. Not where the plan allows other answers than 2xx, nor
+    /// where a GET has no answer.
     fn answers_well(&self, name: &str, urls: &[Url]) -> Result<()> {
         let (Limit::MoreThan(_), Some(url)) = (self.plan.stop.non_2xx, urls.first()) else {
             return Ok(());
@@ -105,7 +105,9 @@ impl Expedition<'_> {
         if !setup::contact(&self.plan.load).speaks_http(url) {
             return Ok(());
         }
-        let got = fetch::get(url, self.plan.load.timeout.0)
+        let fetcher = self.plan.load.fetcher();
+        let got = fetcher
+            .get(url, self.plan.load.timeout.0)
             .with_context(|| format!("target `{name}`"))?;
         let remedy = match got.status {
             200..300 => return Ok(()),
@@ -142,7 +144,7 @@ impl Expedition<'_> {
         if let Some(urls) = &self.urls[n] {
             return Ok(Arc::clone(urls));
         }
-        let urls: Arc<[Url]> = load::resolve(base, spec.urls.as_ref())
+        let urls: Arc<[Url]> = load::resolve(base, spec.urls.as_ref(), &self.plan.load.fetcher())
             .with_context(|| format!("addresses of target `{}`", spec.name))?
             .into();
         self.urls[n] = Some(Arc::clone(&urls));

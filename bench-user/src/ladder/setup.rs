@@ -55,7 +55,7 @@ pub(super) fn dial(spec: &LoadSpec) -> DialSpec {
 pub(super) fn contact(spec: &LoadSpec) -> Contact<'_> {
     match (&spec.unix_socket, spec.protocol) {
         (Some(path), _) => Contact::Unix(path),
-        (None, Protocol::Http1) => Contact::Http,
+        (None, Protocol::Http1 | Protocol::Http2) => Contact::Http,
         (None, _) => Contact::Connection,
     }
 }

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::links::links;
 use crate::clock;
-use crate::fetch::{FetchError, Fetched, get_async};
+use crate::fetch::{FetchError, Fetched, Fetcher};
 
 /// How far a crawl goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,13 +111,13 @@ pub enum CrawlError {
 ///
 /// # Errors
 /// When the start itself gives no page; see [`CrawlError`].
-pub fn crawl(start: &Url, limits: &CrawlLimits) -> Result<Crawl, CrawlError> {
+pub fn crawl(start: &Url, limits: &CrawlLimits, fetcher: &Fetcher) -> Result<Crawl, CrawlError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(CrawlError::Runtime)?;
     runtime.block_on(async {
-        let mut walk = Walk::new(limits);
+        let mut walk = Walk::new(limits, fetcher);
         walk.begin(start).await?;
         walk.go_on().await;
         Ok(walk.done)
@@ -127,6 +127,7 @@ pub fn crawl(start: &Url, limits: &CrawlLimits) -> Result<Crawl, CrawlError> {
 /// A crawl under way.
 struct Walk<'a> {
     limits: &'a CrawlLimits,
+    fetcher: &'a Fetcher,
     deadline_ns: u64,
     /// Links to follow, in the order found.
     queue: VecDeque<Url>,
@@ -142,10 +143,11 @@ enum Landing {
 }
 
 impl<'a> Walk<'a> {
-    fn new(limits: &'a CrawlLimits) -> Self {
+    fn new(limits: &'a CrawlLimits, fetcher: &'a Fetcher) -> Self {
         let within_ns = u64::try_from(limits.within.as_nanos()).unwrap_or(u64::MAX);
         Self {
             limits,
+            fetcher,
             deadline_ns: clock::now_ns().saturating_add(within_ns),
             queue: VecDeque::new(),
             seen: HashSet::new(),
@@ -210,7 +212,7 @@ impl<'a> Walk<'a> {
         let origin = link.origin();
         let mut url = link;
         for _hop in 0..=self.limits.redirects {
-            let answer = get_async(&url, self.limits.timeout).await?;
+            let answer = self.fetcher.get_async(&url, self.limits.timeout).await?;
             let target = answer.location.as_deref().filter(|_| is_redirect(answer.status));
             let Some(mut next) = target.and_then(|location| url.join(location).ok()) else {
                 return Ok(Landing::Answer(url, answer));

@@ -14,6 +14,7 @@ use nix::sys::socket::sockopt::IpBindAddressNoPort;
 use rustix::net::{AddressFamily, SocketType, bind, socket};
 
 use super::ports::{PortError, ensure_ports};
+use super::tls::Tls;
 use super::{DialSpec, LoadError, LoadSetup, address};
 use crate::plan::Family;
 
@@ -57,6 +58,7 @@ fn is_ours(source: IpAddr) -> Result<(), DialError> {
 pub(super) struct Dialer {
     endpoint: Endpoint,
     sources: Arc<[IpAddr]>,
+    tls: Option<Tls>,
     /// A connection that is not open by then failed.
     pub(super) timeout: Duration,
 }
@@ -85,6 +87,7 @@ impl Dialer {
         };
         Ok(Self {
             endpoint,
+            tls: Tls::of(setup)?,
             sources: dial.sources.clone().into(),
             timeout: dial.connect_timeout.unwrap_or(setup.timeout),
         })
@@ -92,6 +95,11 @@ impl Dialer {
 
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
+    }
+
+    /// `None`: connections are plain.
+    pub(super) fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
     }
 
     /// Binds a socket that is to become connection number `place` of the stage to its source

@@ -23,6 +23,7 @@ use super::{
     StageLoad, descriptors,
 };
 use crate::clock;
+use crate::tls::TlsError;
 
 /// A generator or a stage that cannot begin.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,9 @@ pub enum LoadError {
     /// A source address, a unix socket or local ports that are not there.
     #[error(transparent)]
     Dial(#[from] DialError),
+    /// TLS that cannot be spoken as asked for.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// Too few file descriptors.
     #[error(transparent)]
     Descriptors(#[from] DescriptorError),
@@ -70,7 +74,7 @@ impl Generator {
     /// One of [`LoadError`].
     pub fn start(setup: LoadSetup) -> Result<Self, LoadError> {
         let setup = Arc::new(setup);
-        let requests = Requests::new(&setup.requests)?;
+        let requests = Requests::new(&setup.requests, setup.protocol)?;
         let dialer = Dialer::new(&setup)?;
         let mut generator = Self { setup, workers: Vec::new() };
         for index in 0..generator.setup.workers.max(1) as usize {

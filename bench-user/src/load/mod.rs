@@ -43,6 +43,7 @@ mod summary;
 mod tally;
 mod tasks;
 mod timing;
+mod tls;
 mod urls;
 mod usage;
 mod worker;

@@ -1,5 +1,5 @@
 //! The requests of a generator, made before its first stage: origin-form targets, one `Host` each,
-//! ready as bytes for the lean client and as hyper's requests for the other.
+//! ready as bytes for the lean client and as requests of the protocol for the other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +15,10 @@ use hyper::{HeaderMap, Method, Request, Uri};
 use url::{Position, Url};
 
 use super::RequestSpec;
+use crate::plan::Protocol;
+
+/// What HTTP/2 and gRPC make of them.
+mod http2;
 
 /// Headers that we set ourselves, or that promise another protocol.
 const REFUSED: [&str; 4] = ["content-length", "transfer-encoding", "expect", "upgrade"];
@@ -47,9 +51,12 @@ pub enum RequestError {
 pub(super) struct Prepared {
     /// The address that it is for.
     pub(super) url: Url,
-    /// Origin-form, with all headers; a copy shares the body.
+    /// In the form of the protocol, with all headers; a copy shares the body. Origin-form with a
+    /// `Host` in HTTP/1.1, absolute without one in HTTP/2.
     pub(super) template: Request<Full<Bytes>>,
-    /// The same as HTTP/1.1 bytes: head and body.
+    /// Its body.
+    pub(super) body: Bytes,
+    /// The same as bytes of HTTP/1.1: head and body.
     pub(super) wire: Bytes,
     /// Its response has no body, whatever the head says (HEAD).
     pub(super) is_head: bool,
@@ -65,7 +72,14 @@ pub(super) struct Requests {
 }
 
 impl Requests {
-    pub(super) fn new(spec: &RequestSpec) -> Result<Self, RequestError> {
+    pub(super) fn new(spec: &RequestSpec, protocol: Protocol) -> Result<Self, RequestError> {
+        let call;
+        let spec = if protocol == Protocol::Grpc {
+            call = http2::unary_call(spec);
+            &call
+        } else {
+            spec
+        };
         if spec.urls.is_empty() {
             return Err(RequestError::NoAddress);
         }
@@ -79,10 +93,16 @@ impl Requests {
         let body = spec.body.clone().unwrap_or_default();
         // A request that usually has a body says so when it has none (RFC 9110 section 8.6).
         let is_measured = !body.is_empty() || [Method::POST, Method::PUT].contains(&method);
-        if is_measured {
+        if is_measured && protocol != Protocol::Grpc {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
         }
-        let prepare = |url: &Url| prepared(url, &method, &headers, &body);
+        let prepare = |url: &Url| {
+            let request = prepared(url, &method, &headers, &body)?;
+            match protocol {
+                Protocol::Http2 | Protocol::Grpc => http2::multiplexed(request),
+                _ => Ok(request),
+            }
+        };
         let mut list = spec.urls.iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
         if spec.seed != 0 {
             Rng::with_seed(spec.seed).shuffle(&mut list);
@@ -181,6 +201,7 @@ fn prepared(
     Ok(Prepared {
         url: url.clone(),
         wire: wire(&template, body),
+        body: body.clone(),
         template,
         is_head: *method == Method::HEAD,
         is_idempotent: method.is_idempotent(),

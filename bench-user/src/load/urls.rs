@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::crawl::{CrawlError, CrawlLimits, crawl};
+use crate::fetch::Fetcher;
 use crate::plan::UrlSource;
 
 /// The word in a plan for "find them yourself".
@@ -38,14 +39,18 @@ pub enum UrlsError {
 /// The addresses to request in turn; `base` alone without a source.
 ///
 /// A file has one address a line; lines that are empty or begin with `#` are left out. Relative
-/// addresses are relative to `base`. Fragments are cut.
+/// addresses are relative to `base`. Fragments are cut. `fetcher` is for a crawl.
 ///
 /// # Errors
 /// One of [`UrlsError`].
-pub fn resolve(base: &Url, source: Option<&UrlSource>) -> Result<Vec<Url>, UrlsError> {
+pub fn resolve(
+    base: &Url,
+    source: Option<&UrlSource>,
+    fetcher: &Fetcher,
+) -> Result<Vec<Url>, UrlsError> {
     match source {
         None => Ok(vec![joined(base, base.as_str(), || "url".to_owned())?]),
-        Some(UrlSource::Named(name)) if name == CRAWL => crawled(base),
+        Some(UrlSource::Named(name)) if name == CRAWL => crawled(base, fetcher),
         Some(UrlSource::Named(file)) => from_file(base, Path::new(file)),
         Some(UrlSource::List(list)) => {
             let entry = |(i, text): (usize, &String)| {
@@ -57,8 +62,8 @@ pub fn resolve(base: &Url, source: Option<&UrlSource>) -> Result<Vec<Url>, UrlsE
     }
 }
 
-fn crawled(base: &Url) -> Result<Vec<Url>, UrlsError> {
-    let found = crawl(base, &CrawlLimits::default())?;
+fn crawled(base: &Url, fetcher: &Fetcher) -> Result<Vec<Url>, UrlsError> {
+    let found = crawl(base, &CrawlLimits::default(), fetcher)?;
     for (url, status) in &found.non_2xx {
         log::warn!("{url} answers {status}: left out of the addresses");
     }
@@ -100,7 +105,7 @@ mod tests {
 
     fn check(source: Option<UrlSource>) -> Result<Vec<String>, String> {
         let base = "http://h.test/a/b#top".parse().unwrap();
-        resolve(&base, source.as_ref())
+        resolve(&base, source.as_ref(), &Fetcher::default())
             .map(|urls| urls.into_iter().map(String::from).collect())
             .map_err(|error| error.to_string())
     }

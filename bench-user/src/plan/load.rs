@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::fetch::{Fetcher, Spoken};
+use crate::tls::TlsSpec;
 use crate::units::Span;
 
 /// How requests are made.
@@ -133,20 +135,6 @@ pub enum CatchUp {
     Cap,
 }
 
-/// TLS of https:// and wss:// addresses.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct TlsSpec {
-    /// PEM file of certificates that are trusted instead of the system's; relative to the plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ca: Option<PathBuf>,
-    /// Name that is asked for (SNI) and checked; default: the address's host.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server_name: Option<String>,
-    /// `false`: any certificate is taken.
-    pub verify: bool,
-}
-
 /// What WebSocket connections do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -186,18 +174,21 @@ impl Default for LoadSpec {
     }
 }
 
-impl Default for TlsSpec {
-    fn default() -> Self {
-        Self { ca: None, server_name: None, verify: true }
-    }
-}
-
 impl LoadSpec {
     /// The client that makes the requests: the one asked for, or the leanest that can.
     #[must_use]
     pub fn client_for(&self, is_tls: bool) -> Client {
         let lean_can = self.protocol == Protocol::Http1 && !is_tls;
         self.client.unwrap_or(if lean_can { Client::Lean } else { Client::Hyper })
+    }
+    /// Asks servers, outside of stages, in the way in which they are loaded.
+    #[must_use]
+    pub fn fetcher(&self) -> Fetcher {
+        let spoken = match self.protocol {
+            Protocol::Http1 | Protocol::Sse | Protocol::Websocket | Protocol::Idle => Spoken::Http1,
+            Protocol::Http2 | Protocol::Grpc => Spoken::Http2,
+        };
+        Fetcher::new(spoken, self.tls.clone())
     }
 }
 

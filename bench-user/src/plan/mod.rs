@@ -22,10 +22,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use crate::tls::TlsSpec;
 pub use claim::{ClaimSpec, NamedStages, StageSelector};
 pub use error::PlanError;
 pub use level::Level;
-pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, TlsSpec, WebsocketMode};
+pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, WebsocketMode};
 pub use objective::{Condition, Figure, Objective};
 pub use target::{Builtin, TargetSpec, UrlSource};
 pub use valid::{ShareLimit, ValidRules};

@@ -20,6 +20,7 @@ use super::ready::{Contact, Question, announced_url, refuse_stranger};
 use super::spawn::{CommandLine, OURSELVES, Spawned, Streams};
 use super::watch::Watch;
 use super::{Exit, Idle, Image, TargetError, TargetHandle, TargetKind, idle, proxy};
+use crate::fetch::Fetcher;
 use crate::host::{CgroupTrees, processes_below};
 use crate::measured::Measured;
 use crate::plan::{Builtin, TargetSpec};
@@ -33,6 +34,8 @@ pub struct StartOptions<'a> {
     pub logs_dir: &'a Path,
     /// The `bench-user` binary, where the running program is another one (tests).
     pub shim: Option<&'a Path>,
+    /// Asks whether it is ready and well.
+    pub fetcher: &'a Fetcher,
     /// Set when the user wants the program to end: waiting for a target to get ready ends then.
     pub interrupted: Option<&'a AtomicBool>,
     /// How the target is asked whether it is there.
@@ -49,6 +52,7 @@ pub struct Target {
     /// A user-space proxy that requests pass on their way, as a sentence with the remedy.
     pub proxy: Option<String>,
     question: Option<Question>,
+    fetcher: Fetcher,
     startup_ns: Option<u64>,
     life: Life,
 }
@@ -128,8 +132,7 @@ impl Target {
             None => announced_url(spec, &mut process, &logs, options.interrupted)?,
         };
         let question = Question::of(spec, &url, options.contact)?;
-        let startup_ns =
-            question.ask_until_ready(spec, &mut process, &logs, options.interrupted)?;
+        let startup_ns = question.ask_until_ready(spec, &mut process, &logs, options)?;
         handle.urls = vec![url];
         Ok(Self {
             handle,
@@ -137,6 +140,7 @@ impl Target {
             // Nothing but the program that was started may serve its address.
             proxy: None,
             question: Some(question),
+            fetcher: options.fetcher.clone(),
             startup_ns: Some(startup_ns),
             life: Life::Ours(Box::new(process)),
         })
@@ -164,7 +168,7 @@ impl Target {
         let question = spec.url.as_ref();
         let question = question.map(|url| Question::of(spec, url, options.contact)).transpose()?;
         if let Some(question) = &question {
-            question.ask_running()?;
+            question.ask_running(options.fetcher)?;
         }
         let life = if kind == TargetKind::Url {
             Life::Unknown
@@ -190,7 +194,8 @@ impl Target {
             main_pid: found.main_pid,
         };
         let proxy = handle.urls.first().and_then(proxy::in_path);
-        Ok(Self { handle, notes, proxy, question, startup_ns: None, life })
+        let fetcher = options.fetcher.clone();
+        Ok(Self { handle, notes, proxy, question, fetcher, startup_ns: None, life })
     }
 
     /// From the begin of the program to its first good answer, ms; `None` for a target that ran
@@ -229,7 +234,7 @@ impl Target {
     /// Whether one GET of its `ready` address (or `url`) answers 2xx.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
-        self.question.as_ref().is_some_and(Question::is_healthy)
+        self.question.as_ref().is_some_and(|question| question.is_healthy(&self.fetcher))
     }
 
     /// Ends a target that we started, with everything in its cgroup; leaves one that we found as

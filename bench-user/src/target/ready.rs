@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::TargetError;
 use super::logs::Logs;
 use super::process::Started;
+use super::{StartOptions, TargetError};
 use crate::clock;
-use crate::fetch::{self, FetchError};
+use crate::fetch::{self, FetchError, Fetched, Fetcher};
 use crate::plan::TargetSpec;
 
 /// Between two questions to a target that is starting.
@@ -25,7 +25,7 @@ const STRANGER_WITHIN: Duration = Duration::from_secs(1);
 /// How a target is asked whether it is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Contact<'a> {
-    /// By a GET over plain HTTP/1.1, which an https:// or wss:// address does not take.
+    /// By a GET, in the protocol of the load; a ws:// or wss:// address takes none.
     #[default]
     Http,
     /// By a connection alone: it speaks something else.
@@ -35,10 +35,10 @@ pub enum Contact<'a> {
 }
 
 impl Contact<'_> {
-    /// Requests to this address can be plain HTTP/1.1.
+    /// A GET of this address has an answer.
     #[must_use]
     pub fn speaks_http(self, url: &Url) -> bool {
-        self == Self::Http && url.scheme() == "http"
+        self == Self::Http && matches!(url.scheme(), "http" | "https")
     }
 }
 
@@ -51,6 +51,8 @@ pub(super) enum Question {
         url: Url,
         /// Else any answer will do.
         needs_success: bool,
+        /// Not at the port of the load: another server, which is asked in HTTP/1.1.
+        is_elsewhere: bool,
     },
     /// Is a connection taken at this address.
     Knock(Url),
@@ -72,23 +74,28 @@ impl Question {
             return Ok(match contact {
                 Contact::Unix(path) => Self::KnockUnix(path.to_owned()),
                 _ if contact.speaks_http(url) => {
-                    Self::Get { url: url.clone(), needs_success: false }
+                    Self::Get { url: url.clone(), needs_success: false, is_elsewhere: false }
                 }
                 _ => Self::Knock(url.clone()),
             });
         };
+        let port = url.port_or_known_default();
         let mut url = url.join(ready).map_err(|e| TargetError::Ready(ready.clone(), e))?;
         if url.scheme() == "ws" {
             // Both have the same default port, and the change is one that the URL standard allows.
             url.set_scheme("http").ok();
         }
-        Ok(Self::Get { url, needs_success: true })
+        if url.scheme() == "wss" {
+            url.set_scheme("https").ok();
+        }
+        let is_elsewhere = url.port_or_known_default() != port;
+        Ok(Self::Get { url, needs_success: true, is_elsewhere })
     }
 
     /// Asks once: the status of an answer that is not good enough, or why there is none.
-    fn ask(&self, within: Duration) -> Result<Result<(), u16>, FetchError> {
+    fn ask(&self, by: &Fetcher, within: Duration) -> Result<Result<(), u16>, FetchError> {
         match self {
-            Self::Get { url, needs_success } => fetch::get(url, within).map(|got| {
+            Self::Get { url, needs_success, .. } => self.get(by, url, within).map(|got| {
                 if *needs_success && !got.is_success() { Err(got.status) } else { Ok(()) }
             }),
             Self::Knock(url) => fetch::knock(url, within).map(Ok),
@@ -96,12 +103,19 @@ impl Question {
         }
     }
 
+    fn get(&self, by: &Fetcher, url: &Url, within: Duration) -> Result<Fetched, FetchError> {
+        match self {
+            Self::Get { is_elsewhere: true, .. } => by.in_http1().get(url, within),
+            _ => by.get(url, within),
+        }
+    }
+
     /// Asks a target that should be running already.
     ///
     /// # Errors
     /// When it does not answer, or not as it should.
-    pub(super) fn ask_running(&self) -> Result<(), TargetError> {
-        match (self.ask(ANSWER_WITHIN), self) {
+    pub(super) fn ask_running(&self, by: &Fetcher) -> Result<(), TargetError> {
+        match (self.ask(by, ANSWER_WITHIN), self) {
             (Ok(Err(status)), Self::Get { url, .. }) => {
                 Err(TargetError::Unready(url.clone(), status))
             }
@@ -119,26 +133,26 @@ impl Question {
         spec: &TargetSpec,
         process: &mut Started,
         logs: &Logs,
-        interrupted: Option<&AtomicBool>,
+        options: &StartOptions<'_>,
     ) -> Result<u64, TargetError> {
         loop {
             let left = spec.ready_within.as_ns().saturating_sub(age_ns(process));
             // A connect wants a time limit above nothing.
             let within = ANSWER_WITHIN.min(Duration::from_nanos(left.max(1)));
-            let last = match self.ask(within) {
+            let last = match self.ask(options.fetcher, within) {
                 Ok(Ok(())) => {
                     let startup_ns = age_ns(process);
                     // Dead and yet answered: the answer came from somebody else.
                     return still_alive(process, logs).map(|()| startup_ns);
                 }
                 Ok(Err(status)) => format!("{self} answers {status}"),
-                Err(error @ FetchError::Scheme(_)) => {
+                Err(error) if error.is_ours() => {
                     return Err(TargetError::Silent(Box::new(error)));
                 }
                 Err(error) => error.to_string(),
             };
             still_alive(process, logs)?;
-            not_interrupted(interrupted)?;
+            not_interrupted(options.interrupted)?;
             if left == 0 {
                 return Err(not_ready(spec, logs, last));
             }
@@ -147,12 +161,12 @@ impl Question {
     }
 
     /// Whether one GET answers 2xx, or a connection is taken.
-    pub(super) fn is_healthy(&self) -> bool {
+    pub(super) fn is_healthy(&self, by: &Fetcher) -> bool {
         match self {
             Self::Get { url, .. } => {
-                fetch::get(url, ANSWER_WITHIN).is_ok_and(|got| got.is_success())
+                self.get(by, url, ANSWER_WITHIN).is_ok_and(|got| got.is_success())
             }
-            _ => self.ask(ANSWER_WITHIN).is_ok(),
+            _ => self.ask(by, ANSWER_WITHIN).is_ok(),
         }
     }
 }
@@ -166,7 +180,7 @@ impl fmt::Display for Question {
     }
 }
 
-/// Makes sure that nobody answers at the address of a command that is yet to be started: we
+/// Makes sure that nobody listens at the address of a command that is yet to be started: we
 /// would measure a stranger.
 ///
 /// # Errors
@@ -178,12 +192,10 @@ pub(super) fn refuse_stranger(
 ) -> Result<(), TargetError> {
     let answer = match contact {
         Contact::Unix(path) => fetch::knock_unix(path),
-        _ if contact.speaks_http(url) => fetch::get(url, STRANGER_WITHIN).map(drop),
         _ => fetch::knock(url, STRANGER_WITHIN),
     };
     match (answer, contact) {
         (Err(FetchError::Connect(..)), _) => Ok(()),
-        (Err(error @ FetchError::Scheme(_)), _) => Err(TargetError::Silent(Box::new(error))),
         (_, Contact::Unix(path)) => {
             Err(TargetError::TakenSocket(path.display().to_string(), name.to_owned()))
         }

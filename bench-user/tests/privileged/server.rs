@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use bench_user::fetch;
+use bench_user::fetch::Fetcher;
 use url::Url;
 
 use crate::place::Place;
@@ -36,7 +36,7 @@ impl Server {
     }
 
     pub(crate) fn answered(&self) -> Result<u64> {
-        let body = fetch::get(&self.url.join("/stats")?, Duration::from_secs(5))?.body;
+        let body = Fetcher::default().get(&self.url.join("/stats")?, Duration::from_secs(5))?.body;
         let stats: serde_json::Value = serde_json::from_slice(&body)?;
         stats["answered"].as_u64().context("a number")
     }

@@ -12,7 +12,7 @@ fn spec(urls: &[&str], headers: &[(&str, &str)]) -> RequestSpec {
 }
 
 fn wire(spec: &RequestSpec) -> Result<String, RequestError> {
-    let requests = Requests::new(spec)?;
+    let requests = Requests::new(spec, Protocol::Http1)?;
     Ok(String::from_utf8(requests.first().wire.to_vec()).unwrap())
 }
 
@@ -40,14 +40,14 @@ fn a_body_is_posted_with_its_length_and_any_method_can_be_asked_for() {
     let posted = RequestSpec { body: Some(Bytes::from_static(b"h\xc3\xa9")), ..base.clone() };
     let expect = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nh\u{e9}";
     assert_eq!(wire(&posted).unwrap(), expect);
-    assert!(!Requests::new(&posted).unwrap().first().is_idempotent);
+    assert!(!Requests::new(&posted, Protocol::Http1).unwrap().first().is_idempotent);
     let put = RequestSpec { method: Some("PUT".into()), ..posted };
     assert!(wire(&put).unwrap().starts_with("PUT / HTTP/1.1\r\n"));
-    assert!(Requests::new(&put).unwrap().first().is_idempotent);
+    assert!(Requests::new(&put, Protocol::Http1).unwrap().first().is_idempotent);
     let empty = RequestSpec { method: Some("POST".into()), ..base.clone() };
     assert!(wire(&empty).unwrap().contains("content-length: 0\r\n"));
     let head = RequestSpec { method: Some("HEAD".into()), ..base };
-    assert!(Requests::new(&head).unwrap().first().is_head);
+    assert!(Requests::new(&head, Protocol::Http1).unwrap().first().is_head);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn addresses_take_turns_over_all_workers_and_a_seed_only_changes_their_order() {
     let given = spec(&urls, &[]);
     let shuffled = RequestSpec { seed: 7, ..given.clone() };
     let round = |spec: &RequestSpec| -> Vec<String> {
-        let requests = Requests::new(spec).unwrap();
+        let requests = Requests::new(spec, Protocol::Http1).unwrap();
         let other_worker = requests.clone();
         (0..urls.len())
             .map(|i| if i % 2 == 0 { requests.next() } else { other_worker.next() })
@@ -86,7 +86,10 @@ fn what_cannot_be_requested_is_refused_with_a_remedy() {
     assert!(refusal("http://a/", &[("Content-Length", "3")]).contains("remove it"));
     assert!(refusal("http://a/", &[("bad name", "3")]).contains("`bad name`"));
     assert!(refusal("http://a/", &[("x", "a\nb")]).contains("control"));
-    assert!(matches!(Requests::new(&spec(&[], &[])), Err(RequestError::NoAddress)));
+    assert!(matches!(
+        Requests::new(&spec(&[], &[]), Protocol::Http1),
+        Err(RequestError::NoAddress)
+    ));
     let method =
         |name: &str| RequestSpec { method: Some(name.into()), ..spec(&["http://a/"], &[]) };
     assert!(wire(&method("CONNECT")).unwrap_err().to_string().contains("GET"));

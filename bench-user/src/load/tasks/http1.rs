@@ -22,7 +22,7 @@ use hyper::ext::on_informational;
 use hyper_util::rt::TokioIo;
 
 use super::lane::Setting;
-use super::link::Answer;
+use super::link::{Answer, Repeat};
 use super::stream;
 use super::wire::{Wire, WireState};
 use crate::clock;
@@ -68,9 +68,9 @@ impl Http1 {
         self.driver.connection.is_some()
     }
 
-    /// Bytes of the present request that went out.
-    pub(super) fn written(&self) -> u64 {
-        self.wire.written()
+    /// Bytes of the present request that went out; counted once.
+    pub(super) fn take_written(&self) -> u64 {
+        self.wire.take_written()
     }
 
     /// 1xx responses to the present request so far; counted once.
@@ -78,11 +78,16 @@ impl Http1 {
         self.informational.swap(0, Relaxed)
     }
 
-    /// The present request met a close that a server is entitled to between two requests: not
-    /// the first on this connection, and no byte of an answer came.
-    pub(super) fn met_keep_alive_close(&self) -> bool {
+    /// The present request may have met a close that a server is entitled to between two
+    /// requests: not the first on this connection, and no byte of an answer came.
+    pub(super) fn repeat(&self, is_idempotent: bool) -> Repeat {
         let has_ended = self.wire.is_at_eof() || self.wire.has_failed();
-        self.has_answered && has_ended && self.wire.read() == 0
+        let met_close = self.has_answered && has_ended && self.wire.read() == 0;
+        match (met_close, self.wire.written()) {
+            (true, 0) => Repeat::Unsent,
+            (true, _) if is_idempotent => Repeat::Sent,
+            _ => Repeat::No,
+        }
     }
 
     /// Bytes came before any of the present request went out, so they are no answer to it.
@@ -130,8 +135,9 @@ impl Http1 {
             self.driver.connection = None;
         }
         match self.driver.broken.take() {
-            // A reset after a whole response is a close like any other.
-            Some(error) if !self.wire.has_failed() => {
+            // A reset after a whole response is a close like any other, and so is an end of TLS
+            // without its words.
+            Some(error) if !self.wire.has_failed() && !self.wire.was_cut() => {
                 let message = format!("after a whole response: {error}");
                 Err(Failure::new(FailureClass::UnexpectedBytes, message))
             }
@@ -156,7 +162,9 @@ impl Http1 {
 pub(super) fn exchanging(error: &hyper::Error, wire: &WireState) -> Failure {
     use FailureClass as Class;
     let is_untouched = wire.read() == 0;
-    let class = if error.is_parse() || says_invalid(error) {
+    let class = if wire.was_refused() {
+        Class::Tls
+    } else if error.is_parse() || says_invalid(error) {
         Class::Parse
     } else if wire.has_failed() {
         if is_untouched { Class::ResetBeforeBytes } else { Class::ResetMidBody }

@@ -1,17 +1,19 @@
 //! The loop of one lane: request, whole response, next request.
 //!
-//! Retry rule. A server may close a keep-alive connection whenever no request is on it, and a
+//! Retry rule of HTTP/1.1. A server may close a keep-alive connection whenever no request is on it, and a
 //! client cannot see that close before it sends. A request that meets it (not the first on its
 //! connection, no byte of an answer came) is sent once more on a new connection if its method is
-//! idempotent; it is one request with one response time, from its first sending. Anything else
-//! that breaks is a failure.
+//! idempotent; it is one request with one response time, from its first sending. The rule of
+//! HTTP/2 stands with its connection. Anything else that breaks is a failure.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::InFlight;
 use super::deadline::{Deadline, Timeline};
 use super::desk::Desk;
-use super::link::{Answer, Link};
+use super::link::{Answer, Link, Repeat};
+use super::trunk::{Trunk, Turn};
 use crate::clock;
 use crate::load::LoadSetup;
 use crate::load::dial::Dialer;
@@ -22,7 +24,6 @@ use crate::load::requests::{Prepared, Requests};
 use crate::load::tally::Ended;
 
 use std::rc::Rc;
-use std::time::Duration;
 
 /// What the lanes of a worker have in common in one stage.
 #[derive(Debug, Clone)]
@@ -61,15 +62,22 @@ pub(super) fn after(start_ns: u64, span: Duration) -> u64 {
 pub(super) struct Lane {
     /// Number of its connection in the stage.
     place: usize,
+    trunk: Rc<Trunk>,
+    /// Held from the first attempt to open the link to the one that succeeds.
+    turn: Option<Turn>,
     link: Option<Link>,
-    was_open: bool,
     /// Set once the present request was sent a second time: bytes of its first sending.
     retry: Option<u64>,
 }
 
 impl Lane {
-    pub(super) fn new(place: usize) -> Self {
-        Self { place, link: None, was_open: false, retry: None }
+    pub(super) fn new(place: usize, trunk: Rc<Trunk>) -> Self {
+        Self { place, trunk, turn: None, link: None, retry: None }
+    }
+
+    /// What it shares with the other lanes of its connection.
+    pub(super) fn trunk(&self) -> &Rc<Trunk> {
+        &self.trunk
     }
 
     /// Makes requests until the stage takes no more.
@@ -103,6 +111,8 @@ impl Lane {
                 setting.pause(failures_in_a_row).await;
             }
         }
+        // Whoever waits for it looks at the time then, and ends too.
+        self.turn = None;
     }
 
     fn is_open(&self) -> bool {
@@ -141,7 +151,7 @@ impl Lane {
         let requests = setting.requests.clone();
         let request = requests.next();
         let result = timer.within(setting.limit_ns(sent_ns), self.answer(setting, request)).await;
-        let bytes_out = self.retry.unwrap_or(0) + self.link.as_ref().map_or(0, Link::written);
+        let bytes_out = self.retry.unwrap_or(0) + self.link.as_ref().map_or(0, Link::take_written);
         let is_timeout = result.is_none();
         let result = result.unwrap_or_else(|| {
             Err(timed_out(FailureClass::Timeout, "no whole response", setting.setup.timeout))
@@ -169,6 +179,7 @@ impl Lane {
 
     /// Sends the request, a second time where the retry rule says so.
     async fn answer(&mut self, setting: &Setting, request: &Prepared) -> Result<Answer, Failure> {
+        let mut was_unsent = false;
         loop {
             if !self.is_open() {
                 self.open(setting).await?;
@@ -180,20 +191,27 @@ impl Lane {
                 self.link = None;
                 continue;
             }
-            // A close that was met before a byte went out is not even a second sending.
-            let may_repeat = request.is_idempotent || link.written() == 0;
-            if result.is_ok() || !link.met_keep_alive_close() || !may_repeat {
+            if result.is_ok() {
                 return result;
             }
-            if link.written() > 0 {
-                self.retry = Some(link.written());
+            match link.repeat(request.is_idempotent) {
+                Repeat::Unsent if !was_unsent => was_unsent = true,
+                Repeat::Sent if self.retry.is_none() => self.retry = Some(link.take_written()),
+                _ => return result,
             }
             self.link = None;
         }
     }
 
-    /// Opens the link, or records one failed request; whether it is open.
+    /// Opens the link, or records one failed request; whether it did not fail. A lane that waited
+    /// for another to open the connection first looks whether there is still time.
     async fn open_or_fail(&mut self, setting: &Setting, timer: &mut Deadline) -> bool {
+        if self.turn.is_none() {
+            self.turn = self.trunk.turn().await;
+            if !setting.recorder.accepts_requests(clock::now_ns()) {
+                return true;
+            }
+        }
         let limit_ns = after(clock::now_ns(), setting.dialer.timeout);
         let result = timer.within(limit_ns, self.open(setting)).await;
         let result = result.unwrap_or_else(|| {
@@ -209,8 +227,11 @@ impl Lane {
 
     async fn open(&mut self, setting: &Setting) -> Result<(), Failure> {
         self.link = None;
-        self.link = Some(Link::open(setting, self.place, self.was_open).await?);
-        self.was_open = true;
+        if self.turn.is_none() {
+            self.turn = self.trunk.turn().await;
+        }
+        self.link = Some(Link::open(setting, self.place, &self.trunk).await?);
+        self.turn = None;
         Ok(())
     }
 }

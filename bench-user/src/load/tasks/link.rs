@@ -1,7 +1,11 @@
 //! What a lane sends its requests on, whatever is spoken.
 
+use std::rc::Rc;
+
 use super::http1::Http1;
+use super::http2::Http2;
 use super::lane::Setting;
+use super::trunk::Trunk;
 use super::websocket::Websocket;
 use crate::load::outcome::{Failure, Status};
 use crate::load::requests::Prepared;
@@ -19,6 +23,18 @@ pub(super) struct Answer {
     pub(super) end_ns: u64,
 }
 
+/// Whether a request that failed may be made once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Repeat {
+    /// It has failed for good.
+    #[default]
+    No,
+    /// Nothing of it went out, so that is not even a second sending.
+    Unsent,
+    /// It went out, and the server cannot have acted on it, or would do no harm if it had.
+    Sent,
+}
+
 /// An open link; dropped, it is closed.
 #[derive(Debug)]
 pub(super) enum Link {
@@ -26,21 +42,31 @@ pub(super) enum Link {
     Http1(Box<Http1>),
     /// A WebSocket that echoes.
     Websocket(Box<Websocket>),
+    /// A share of a connection of HTTP/2, for one stream at a time.
+    Http2(Box<Http2>),
 }
 
 impl Link {
-    /// Opens a link for connection number `place` of the stage; `again` when it replaces one that
-    /// was closed.
+    /// Opens a link for connection number `place` of the stage, or one more on it.
     pub(super) async fn open(
         setting: &Setting,
         place: usize,
-        again: bool,
+        trunk: &Rc<Trunk>,
     ) -> Result<Self, Failure> {
         Ok(match setting.setup.protocol {
-            Protocol::Websocket => {
-                Self::Websocket(Box::new(Websocket::open(setting, place, again).await?))
+            Protocol::Http2 | Protocol::Grpc => {
+                Self::Http2(Box::new(Http2::open(setting, place, trunk).await?))
             }
-            _ => Self::Http1(Box::new(Http1::open(setting, place, again).await?)),
+            Protocol::Websocket => {
+                let link = Websocket::open(setting, place, trunk.was_open()).await?;
+                trunk.opened();
+                Self::Websocket(Box::new(link))
+            }
+            Protocol::Http1 | Protocol::Sse | Protocol::Idle => {
+                let link = Http1::open(setting, place, trunk.was_open()).await?;
+                trunk.opened();
+                Self::Http1(Box::new(link))
+            }
         })
     }
 
@@ -49,6 +75,7 @@ impl Link {
         match self {
             Self::Http1(link) => link.is_open(),
             Self::Websocket(link) => link.is_open(),
+            Self::Http2(link) => link.is_open(),
         }
     }
 
@@ -57,14 +84,16 @@ impl Link {
         match self {
             Self::Http1(link) => link.exchange(request).await,
             Self::Websocket(link) => link.exchange().await,
+            Self::Http2(link) => link.exchange(request).await,
         }
     }
 
-    /// Bytes of the present request that went out.
-    pub(super) fn written(&self) -> u64 {
+    /// Bytes that went out for the present request; counted once.
+    pub(super) fn take_written(&self) -> u64 {
         match self {
-            Self::Http1(link) => link.written(),
-            Self::Websocket(link) => link.wire().written(),
+            Self::Http1(link) => link.take_written(),
+            Self::Http2(link) => link.take_written(),
+            Self::Websocket(link) => link.wire().take_written(),
         }
     }
 
@@ -73,15 +102,16 @@ impl Link {
         match self {
             Self::Http1(link) => link.informational(),
             Self::Websocket(_) => 0,
+            Self::Http2(link) => link.informational(),
         }
     }
 
-    /// The present request met a close that a server is entitled to between two requests: not
-    /// the first on this connection, and no byte of an answer came.
-    pub(super) fn met_keep_alive_close(&self) -> bool {
+    /// Whether the present request, which failed, may be made again.
+    pub(super) fn repeat(&self, is_idempotent: bool) -> Repeat {
         match self {
-            Self::Http1(link) => link.met_keep_alive_close(),
-            Self::Websocket(_) => false,
+            Self::Http1(link) => link.repeat(is_idempotent),
+            Self::Http2(link) => link.repeat(is_idempotent),
+            Self::Websocket(_) => Repeat::No,
         }
     }
 
@@ -89,7 +119,7 @@ impl Link {
     pub(super) fn met_unasked_bytes(&self) -> bool {
         match self {
             Self::Http1(link) => link.met_unasked_bytes(),
-            Self::Websocket(_) => false,
+            Self::Http2(_) | Self::Websocket(_) => false,
         }
     }
 
@@ -98,6 +128,7 @@ impl Link {
         match self {
             Self::Http1(link) => link.ended_by_itself().await,
             Self::Websocket(link) => link.ended_by_itself().await,
+            Self::Http2(link) => link.ended_by_itself().await,
         }
     }
 }

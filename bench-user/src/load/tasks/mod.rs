@@ -7,11 +7,14 @@
 mod alarm;
 mod deadline;
 mod desk;
+mod grpc;
 mod held;
 mod http1;
+mod http2;
 mod lane;
 mod link;
 mod stream;
+mod trunk;
 mod upgrade;
 mod websocket;
 mod wire;
@@ -30,6 +33,7 @@ use self::deadline::Timeline;
 use self::desk::Desk;
 pub(super) use self::held::Held;
 use self::lane::{Lane, Setting};
+use self::trunk::Trunk;
 use super::LoadSetup;
 use super::dial::Dialer;
 use super::recorder::{Live, Recorder};
@@ -37,17 +41,20 @@ use super::requests::Requests;
 use super::usage::Watch;
 use super::worker::{Engine, Order, RAMP_STEP_NS, Share, Worker};
 use crate::clock;
+use crate::plan::Protocol;
 
 /// The engine of one worker.
 #[derive(Debug)]
 pub(super) struct Tasks {
+    /// By their place in this worker; `None`: not open.
+    lanes: Vec<Option<Lane>>,
+    /// Lives as long as the connections, some of which are driven by tasks of their own.
+    local: LocalSet,
     runtime: Runtime,
     setup: Arc<LoadSetup>,
     requests: Requests,
     dialer: Dialer,
     live: Live,
-    /// By their place in this worker; `None`: not open.
-    lanes: Vec<Option<Lane>>,
 }
 
 /// When a lane sent the request that is in flight on it; 0: none is.
@@ -56,12 +63,13 @@ type InFlight = Rc<Cell<u64>>;
 impl Tasks {
     pub(super) fn new(worker: &Worker, live: Live) -> io::Result<Self> {
         Ok(Self {
+            lanes: Vec::new(),
+            local: LocalSet::new(),
             runtime: Builder::new_current_thread().enable_all().build()?,
             setup: Arc::clone(&worker.setup),
             requests: worker.requests.clone(),
             dialer: worker.dialer.clone(),
             live,
-            lanes: Vec::new(),
         })
     }
 
@@ -76,21 +84,42 @@ impl Tasks {
             timeline,
         }
     }
+
+    /// How many requests a connection carries at a time.
+    fn lanes_per_connection(&self) -> usize {
+        match self.setup.protocol {
+            Protocol::Http2 | Protocol::Grpc => self.setup.streams.max(1) as usize,
+            Protocol::Http1 | Protocol::Sse | Protocol::Websocket | Protocol::Idle => 1,
+        }
+    }
+
+    /// Takes out the lanes that are open, with the places of all that there are to be. A lane that
+    /// is made anew shares the connection that the others of its place still have.
+    fn take_lanes(&mut self, places: &[usize]) -> Vec<(Option<Lane>, usize, Rc<Trunk>)> {
+        let each = self.lanes_per_connection();
+        let mut open = std::mem::take(&mut self.lanes);
+        open.resize_with(places.len() * each, || None);
+        let mut lanes = Vec::with_capacity(open.len());
+        for (together, place) in open.chunks_mut(each).zip(places) {
+            let trunk = together.iter().flatten().next().map(|lane| Rc::clone(lane.trunk()));
+            let trunk = trunk.unwrap_or_else(|| Rc::new(Trunk::new()));
+            lanes.extend(together.iter_mut().map(|l| (l.take(), *place, Rc::clone(&trunk))));
+        }
+        lanes
+    }
 }
 
 impl Engine for Tasks {
     fn keep(&mut self, connections: usize) {
-        self.lanes.truncate(connections);
+        self.lanes.truncate(connections * self.lanes_per_connection());
     }
 
     fn stage(&mut self, share: Share, recorder: &Rc<Recorder>) {
         let timeline = Timeline::new();
         let desk = Rc::new(Desk::new(share.pacer, recorder));
         let setting = self.setting(recorder, &desk, timeline);
-        self.lanes.resize_with(share.places.len(), || None);
-        let lanes = std::mem::take(&mut self.lanes);
-        let local = LocalSet::new();
-        self.lanes = local.block_on(&self.runtime, async {
+        let lanes = self.take_lanes(&share.places);
+        self.lanes = self.local.block_on(&self.runtime, async {
             let mut stage = Stage::new(lanes.len());
             let (own, mut watch) = (
                 Rc::clone(recorder),
@@ -103,10 +132,11 @@ impl Engine for Tasks {
                 }
             });
             let pacing = tokio::task::spawn_local(Rc::clone(&desk).pace(Alarm::new));
-            for (nth, (lane, place)) in lanes.into_iter().zip(share.places).enumerate() {
+            for (lane, place, trunk) in lanes {
                 // Those that are open already go on at once.
                 let due_ns = if lane.is_some() { 0 } else { place as u64 * RAMP_STEP_NS };
-                stage.spawn(nth, lane, place, share.start_ns + due_ns, &setting);
+                let lane = lane.unwrap_or_else(|| Lane::new(place, trunk));
+                stage.spawn(lane, share.start_ns + due_ns, &setting);
             }
             drop(setting);
             tokio::select! {
@@ -115,18 +145,19 @@ impl Engine for Tasks {
                 () = recorder.control().stopped() => {}
             }
             recorder.leave_window();
-            pacing.abort();
-            watching.abort();
+            for task in [pacing, watching] {
+                // It holds the recorder until it has ended.
+                task.abort();
+                drop(task.await);
+            }
             stage.end(recorder).await
         });
-        // What was aborted holds the recorder until the set is dropped.
-        drop(local);
         let desk = Rc::into_inner(desk).expect("the stage's tasks are gone");
         desk.finish(recorder);
     }
 
     fn next_order(&mut self, orders: &mut UnboundedReceiver<Order>) -> Option<Order> {
-        self.runtime.block_on(orders.recv())
+        self.local.block_on(&self.runtime, orders.recv())
     }
 }
 
@@ -144,20 +175,13 @@ impl Stage {
         Self { tasks: JoinSet::new(), in_flight: Vec::new(), lanes }
     }
 
-    fn spawn(
-        &mut self,
-        nth: usize,
-        lane: Option<Lane>,
-        place: usize,
-        due_ns: u64,
-        setting: &Setting,
-    ) {
+    fn spawn(&mut self, mut lane: Lane, due_ns: u64, setting: &Setting) {
+        let nth = self.in_flight.len();
         let in_flight = InFlight::default();
         self.in_flight.push(Rc::clone(&in_flight));
         let setting = setting.clone();
         self.tasks.spawn_local(async move {
             setting.timeline.sleep_until(due_ns).await;
-            let mut lane = lane.unwrap_or_else(|| Lane::new(place));
             lane.keep_busy(&setting, &in_flight).await;
             (nth, lane)
         });

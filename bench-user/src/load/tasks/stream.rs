@@ -1,4 +1,4 @@
-//! The byte stream under a connection: TCP or a unix socket.
+//! The byte stream under a connection: TCP or a unix socket, with or without TLS over it.
 
 use std::fmt::Debug;
 use std::io;
@@ -10,7 +10,8 @@ use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use super::lane::Setting;
 use crate::clock;
 use crate::load::dial::{Dialer, Endpoint, refuse_self_connect};
-use crate::load::outcome::Failure;
+use crate::load::outcome::{Failure, FailureClass};
+use crate::tls::HandshakeError;
 
 /// Any of them.
 pub(super) type Stream = Box<dyn ByteStream>;
@@ -20,14 +21,26 @@ pub(super) trait ByteStream: AsyncRead + AsyncWrite + Unpin + Debug {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Debug> ByteStream for T {}
 
-/// Opens the stream of connection number `place` and notes the time it took; `again` when it
-/// replaces one that was closed.
+/// Opens the stream of connection number `place` and notes the time it took, that of TLS apart;
+/// `again` when it replaces one that was closed.
 pub(super) async fn open(setting: &Setting, place: usize, again: bool) -> Result<Stream, Failure> {
     let began_ns = clock::now_ns();
     let stream = connect(&setting.dialer, place).await.map_err(|e| Failure::connecting(&e))?;
     let open_ns = clock::now_ns();
     setting.recorder.opened(open_ns - began_ns, open_ns, again);
-    Ok(stream)
+    let Some(tls) = setting.dialer.tls() else { return Ok(stream) };
+    let secured = tls.connector.secure(tls.name.clone(), stream).await;
+    let secured = secured.map_err(|e| insecure(&e))?;
+    setting.recorder.secured(clock::now_ns() - open_ns);
+    Ok(Box::new(secured))
+}
+
+fn insecure(error: &HandshakeError) -> Failure {
+    let class = match error {
+        HandshakeError::Failed(_) => FailureClass::Tls,
+        HandshakeError::NotHttp2 => FailureClass::Protocol,
+    };
+    Failure::new(class, error.to_string())
 }
 
 async fn connect(dialer: &Dialer, place: usize) -> io::Result<Stream> {

@@ -1,7 +1,7 @@
 //! A socket that remembers what it did, so that a failure can be told from a keep-alive close.
 //!
 //! hyper does not say whether a request left, or whether a byte of its answer came back; the
-//! retry rule and the byte counts need both.
+//! retry rule and the byte counts need both. Over TLS, bytes are those that it carries.
 
 use std::cell::Cell;
 use std::io;
@@ -12,6 +12,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::stream::Stream;
+use crate::tls;
 
 /// What happened on a connection since its current request began.
 #[derive(Debug, Default)]
@@ -21,6 +22,8 @@ pub(super) struct WireState {
     written: Cell<u64>,
     at_eof: Cell<bool>,
     failed: Cell<bool>,
+    cut: Cell<bool>,
+    refused: Cell<bool>,
 }
 
 impl WireState {
@@ -46,6 +49,11 @@ impl WireState {
         self.written.get()
     }
 
+    /// Bytes that the kernel took since this was asked last.
+    pub(super) fn take_written(&self) -> u64 {
+        self.written.replace(0)
+    }
+
     /// The server has ended its side.
     pub(super) fn is_at_eof(&self) -> bool {
         self.at_eof.get()
@@ -56,9 +64,25 @@ impl WireState {
         self.failed.get()
     }
 
+    /// The server has ended its side without the words with which TLS ends: what it sent may be
+    /// cut short. Many servers close idle connections so; `is_at_eof` holds too.
+    pub(super) fn was_cut(&self) -> bool {
+        self.cut.get()
+    }
+
+    /// TLS itself ended the connection, as when the server wants a certificate of ours.
+    pub(super) fn was_refused(&self) -> bool {
+        self.refused.get()
+    }
+
     fn note<T>(&self, result: &io::Result<T>) {
-        if result.is_err() {
+        let Err(error) = result else { return };
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            self.at_eof.set(true);
+            self.cut.set(true);
+        } else {
             self.failed.set(true);
+            self.refused.set(tls::cause(error).is_some());
         }
     }
 

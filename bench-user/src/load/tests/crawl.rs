@@ -6,6 +6,7 @@ use url::{Position, Url};
 
 use super::super::test_server::{Next, TestServer};
 use super::super::{CrawlLimits, SkipReason, Skipped, crawl};
+use crate::fetch::Fetcher;
 
 const HOME: &str = "<a href=/b#x>b</a> <a href=/a>a</a> <a href=/hop>hop</a> <a href=/away>w</a>
     <a href=/loop>loop</a> <a href=/gone>gone</a> <a href=/file>file</a> <a href=/to-b>b</a>
@@ -56,7 +57,7 @@ fn paths(urls: &[Url]) -> Vec<&str> {
 #[test]
 fn pages_are_found_breadth_first_under_their_final_addresses() {
     let site = site();
-    let found = crawl(&site.url("/"), &CrawlLimits::default()).unwrap();
+    let found = crawl(&site.url("/"), &CrawlLimits::default(), &Fetcher::default()).unwrap();
     assert_eq!(
         paths(&found.pages),
         ["/", "/b", "/a", "/x/c/final", "/%2F?q", "/deep", "/x/c/sibling"]
@@ -83,7 +84,7 @@ fn pages_are_found_breadth_first_under_their_final_addresses() {
 fn assets_come_along_when_asked_for() {
     let site = site();
     let limits = CrawlLimits { assets: true, ..CrawlLimits::default() };
-    let found = crawl(&site.url("/"), &limits).unwrap();
+    let found = crawl(&site.url("/"), &limits, &Fetcher::default()).unwrap();
     let found = paths(&found.pages);
     assert!(found.contains(&"/image") && found.contains(&"/file"), "{found:?}");
 }
@@ -92,19 +93,20 @@ fn assets_come_along_when_asked_for() {
 fn limits_end_a_crawl_and_say_so() {
     let site = site();
     let limits = CrawlLimits { max_pages: 2, ..CrawlLimits::default() };
-    let found = crawl(&site.url("/"), &limits).unwrap();
+    let found = crawl(&site.url("/"), &limits, &Fetcher::default()).unwrap();
     assert_eq!((paths(&found.pages), found.truncated), (vec!["/", "/b"], true));
     let limits = CrawlLimits { within: Duration::ZERO, ..CrawlLimits::default() };
-    let found = crawl(&site.url("/"), &limits).unwrap();
+    let found = crawl(&site.url("/"), &limits, &Fetcher::default()).unwrap();
     assert_eq!((paths(&found.pages), found.truncated), (vec!["/"], true));
 }
 
 #[test]
 fn a_start_without_a_page_is_an_error_with_a_remedy() {
     let site = site();
-    let refusal = |path| crawl(&site.url(path), &CrawlLimits::default()).unwrap_err();
+    let refusal =
+        |path| crawl(&site.url(path), &CrawlLimits::default(), &Fetcher::default()).unwrap_err();
     assert!(refusal("/gone").to_string().contains("404"));
     assert!(refusal("/away").to_string().contains("http://other.test/; crawl"));
-    let file = crawl(&site.url("/file"), &CrawlLimits::default()).unwrap();
+    let file = crawl(&site.url("/file"), &CrawlLimits::default(), &Fetcher::default()).unwrap();
     assert_eq!(paths(&file.pages), ["/file"]);
 }

@@ -78,6 +78,17 @@ mod sse;
 
 /// WebSockets.
 mod websocket;
+/// Calls of gRPC.
+mod grpc;
+
+/// Streams of HTTP/2.
+mod http2;
+
+/// A server that keeps HTTP/2, and one that says GOAWAY in the middle of it.
+mod http2_server;
+
+/// Connections over TLS.
+mod tls;
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -143,7 +154,7 @@ fn trial(urls: &[Url]) -> Trial {
 }
 
 fn run(trial: Trial) -> (LoadSample, Vec<IntervalLoad>) {
-    let at_a_time = trial.stage.connections * trial.setup.pipeline;
+    let at_a_time = trial.stage.connections * trial.setup.pipeline.max(trial.setup.streams);
     let mut generator = Generator::start(trial.setup).unwrap();
     let (sample, intervals) = generator.begin(trial.stage).unwrap().finish();
     check_books_of(&sample, &intervals, at_a_time);
@@ -206,6 +217,28 @@ where
         }
     }
     panic!("in twenty windows this machine never got every connection to send a request");
+}
+
+/// Runs a stage, each time against a server of its own, until one tested something; gives back
+/// its server too.
+fn against_own<S>(start: impl Fn() -> S, stage: impl Fn(&S) -> Trial) -> (LoadSample, S) {
+    against_own_until(start, stage, |sample| !stood_still(sample))
+}
+
+/// The same, until a stage brought about what is to be tested.
+fn against_own_until<S>(
+    start: impl Fn() -> S,
+    stage: impl Fn(&S) -> Trial,
+    is_enough: impl Fn(&LoadSample) -> bool,
+) -> (LoadSample, S) {
+    for _ in 0..20 {
+        let server = start();
+        let (sample, _) = run(stage(&server));
+        if is_enough(&sample) {
+            return (sample, server);
+        }
+    }
+    panic!("in twenty windows this machine never brought about what is tested");
 }
 
 /// The machine was too busy to bring the stage about: such a window tests nothing.

@@ -9,24 +9,27 @@ fn spec(ready: Option<&str>) -> TargetSpec {
     TargetSpec { ready: ready.map(str::to_owned), ..spec }
 }
 
+fn get(url: &str, needs_success: bool, is_elsewhere: bool) -> Question {
+    Question::Get { url: url.parse().unwrap(), needs_success, is_elsewhere }
+}
+
 #[test]
 fn ready_is_a_path_or_an_address_and_then_needs_a_2xx() {
     let url: Url = "http://127.0.0.1:1/a/b?c".parse().unwrap();
     let question = |ready| Question::of(&spec(ready), &url, Contact::Http).unwrap();
-    assert_eq!(question(None), Question::Get { url: url.clone(), needs_success: false });
-    let at = |url: &str| Question::Get { url: url.parse().unwrap(), needs_success: true };
-    assert_eq!(question(Some("/healthz")), at("http://127.0.0.1:1/healthz"));
-    assert_eq!(question(Some("http://127.0.0.1:2/")), at("http://127.0.0.1:2/"));
+    assert_eq!(question(None), get(url.as_str(), false, false));
+    assert_eq!(question(Some("/healthz")), get("http://127.0.0.1:1/healthz", true, false));
+    assert_eq!(question(Some("http://127.0.0.1:2/")), get("http://127.0.0.1:2/", true, true));
     assert!(Question::of(&spec(Some("http://:x")), &url, Contact::Http).is_err());
 }
 
 #[test]
-fn what_does_not_speak_plain_http_is_asked_by_a_connection() {
+fn what_answers_no_get_is_asked_by_a_connection() {
     let of = |url: &str, ready, contact| {
         Question::of(&spec(ready), &url.parse().unwrap(), contact).unwrap()
     };
     for (url, contact) in [
-        ("https://127.0.0.1:1/", Contact::Http),
+        ("https://127.0.0.1:1/", Contact::Connection),
         ("ws://127.0.0.1:1/", Contact::Connection),
         ("http://127.0.0.1:1/", Contact::Connection),
     ] {
@@ -35,9 +38,16 @@ fn what_does_not_speak_plain_http_is_asked_by_a_connection() {
     let path = Path::new("/s");
     let unix = of("http://127.0.0.1:1/", None, Contact::Unix(path));
     assert_eq!(unix, Question::KnockUnix(path.into()));
-    let health = Question::Get { url: "http://h/up".parse().unwrap(), needs_success: true };
-    assert_eq!(of("ws://h/feed", Some("/up"), Contact::Connection), health);
-    assert_eq!(of("https://h/", Some("http://h/up"), Contact::Http), health);
+    assert_eq!(
+        of("ws://h/feed", Some("/up"), Contact::Connection),
+        get("http://h/up", true, false)
+    );
+    assert_eq!(of("wss://h/a", Some("/up"), Contact::Connection), get("https://h/up", true, false));
+    assert_eq!(of("https://h/", None, Contact::Http), get("https://h/", false, false));
+    assert_eq!(
+        of("https://h/", Some("http://h/up"), Contact::Http),
+        get("http://h/up", true, true)
+    );
 }
 
 #[test]
@@ -50,7 +60,7 @@ fn a_unix_socket_that_takes_connections_is_a_stranger() {
     let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = refuse_stranger("web", &url, contact).unwrap_err().to_string();
     assert!(error.contains(&path.display().to_string()), "{error}");
-    Question::KnockUnix(path.clone()).ask_running().unwrap();
+    Question::KnockUnix(path.clone()).ask_running(&Fetcher::default()).unwrap();
     // A socket file that nobody listens at any more is left over.
     drop(listener);
     assert!(refuse_stranger("web", &url, contact).is_ok());
@@ -65,7 +75,7 @@ fn a_free_port_is_no_stranger_and_a_listener_that_says_nothing_is_one() {
     drop(listener);
     assert!(refuse_stranger("web", &url, Contact::Http).is_ok());
     assert!(matches!(
-        Question::of(&spec(None), &url, Contact::Http).unwrap().ask_running(),
+        Question::of(&spec(None), &url, Contact::Http).unwrap().ask_running(&Fetcher::default()),
         Err(TargetError::Silent(error)) if matches!(*error, FetchError::Connect(..))
     ));
 }

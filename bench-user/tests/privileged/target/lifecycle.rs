@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use bench_user::fetch;
+use bench_user::fetch::Fetcher;
 use bench_user::host::{CgroupTrees, processes_below};
 use bench_user::measured::Measured;
 use bench_user::target::{Limits, StartOptions, Target, TargetError, builtin, remove_leftovers};
@@ -71,7 +71,9 @@ fn builtin_server() -> Outcome {
     ensure(idle.processes == Measured::Value(1), &idle)?;
     ensure(idle.rss_bytes.value().is_some_and(|rss| *rss > 0), &idle)?;
     let get = |path| {
-        fetch::get(&url.join(path)?, std::time::Duration::from_secs(10)).map_err(Failed::from)
+        Fetcher::default()
+            .get(&url.join(path)?, std::time::Duration::from_secs(10))
+            .map_err(Failed::from)
     };
     for _ in 0..3 {
         ensure(get("/")?.body.len() == 1024, "the page")?;

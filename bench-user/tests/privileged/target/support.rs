@@ -5,8 +5,10 @@ use std::ffi::OsString;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::LazyLock;
 
 use bench_user::clock;
+use bench_user::fetch::Fetcher;
 use bench_user::host::CgroupTrees;
 use bench_user::plan::TargetSpec;
 use bench_user::target::{
@@ -101,10 +103,12 @@ pub(super) fn start(run: &str, text: &str) -> (tempfile::TempDir, Result<Target,
 }
 
 pub(super) fn options<'a>(run: &'a str, logs: &'a Path) -> StartOptions<'a> {
+    static PLAIN: LazyLock<Fetcher> = LazyLock::new(Fetcher::default);
     StartOptions {
         run_id: run,
         logs_dir: logs,
         shim: Some(Path::new(BENCH_USER)),
+        fetcher: &PLAIN,
         interrupted: None,
         contact: Contact::default(),
     }

@@ -1,0 +1,63 @@
+//! Servers that answer one connection.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+
+use super::*;
+
+/// Answers one connection with `answer` and gives back the head it was sent.
+fn serve_once(answer: &'static str) -> (Url, std::thread::JoinHandle<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/a?b#c", listener.local_addr().unwrap()).parse().unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = vec![0; 4096];
+        let n = stream.read(&mut head).unwrap();
+        stream.write_all(answer.as_bytes()).unwrap();
+        String::from_utf8_lossy(&head[..n]).into_owned()
+    });
+    (url, server)
+}
+
+#[test]
+fn a_redirect_is_an_answer_and_the_fragment_stays_here() {
+    let (url, server) =
+        serve_once("HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 2\r\n\r\nhi");
+    let got = Fetcher::default().get(&url, Duration::from_secs(5)).unwrap();
+    assert_eq!((got.status, got.location.as_deref(), &got.body[..]), (301, Some("/x"), &b"hi"[..]));
+    let head = server.join().unwrap();
+    assert!(head.starts_with("GET /a?b HTTP/1.1\r\n"), "{head}");
+}
+
+#[test]
+fn a_body_ended_by_the_close_is_whole_and_a_short_one_is_not() {
+    let (url, _server) = serve_once("HTTP/1.1 200 OK\r\n\r\nhello");
+    assert_eq!(&Fetcher::default().get(&url, Duration::from_secs(5)).unwrap().body[..], b"hello");
+    let (url, _server) = serve_once("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
+    assert!(matches!(
+        Fetcher::default().get(&url, Duration::from_secs(5)),
+        Err(FetchError::Http(..))
+    ));
+}
+
+#[test]
+fn nobody_listening_is_said_in_one_sentence() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}/").parse().unwrap();
+    let error = Fetcher::default().get(&url, Duration::from_secs(5)).unwrap_err().to_string();
+    assert!(error.contains(&port.to_string()) && error.contains("listening"), "{error}");
+}
+
+#[test]
+fn a_knock_tells_whether_connections_are_taken() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url: Url = format!("https://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    knock(&url, Duration::from_secs(5)).unwrap();
+    drop(listener);
+    assert!(matches!(knock(&url, Duration::from_secs(5)), Err(FetchError::Connect(..))));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    assert!(knock_unix(&path).unwrap_err().to_string().contains("listening"));
+    let _listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    knock_unix(&path).unwrap();
+}
