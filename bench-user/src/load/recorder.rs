@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Window;
 use super::control::Control;
 use super::events::{Event, EventTally};
-use super::outcome::Failure;
+use super::failure::Failure;
 use super::pacer::Paced;
 use super::tally::{Ended, Tally};
 use super::usage::Edge;

@@ -128,11 +128,6 @@ impl Requests {
     pub(super) fn at(&self, place: usize) -> &Prepared {
         &self.list[place]
     }
-
-    /// The first request; there is at least one.
-    pub(super) fn first(&self) -> &Prepared {
-        &self.list[0]
-    }
 }
 
 fn method(spec: &RequestSpec) -> Result<Method, RequestError> {

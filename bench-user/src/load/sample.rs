@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::outcome::{FailureClass, Outcomes};
+use super::failure::FailureClass;
+use super::outcome::Outcomes;
 use crate::distribution::Distribution;
 use crate::plan::Protocol;
 

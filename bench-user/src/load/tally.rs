@@ -2,8 +2,9 @@
 
 use super::Account;
 use super::events::EventTally;
+use super::failure::Failure;
 use super::interval::Interval;
-use super::outcome::{Failure, Outcomes, Status};
+use super::outcome::{Outcomes, Status};
 use super::pacer::Paced;
 use super::timing::Timing;
 use super::usage::Usage;
@@ -170,7 +171,7 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::FailureClass;
+    use super::super::failure::FailureClass;
     use super::*;
 
     fn ended(took_ns: u64, how: Result<u16, FailureClass>) -> Ended {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::connection::{Flight, Phase};
 use super::stage::Stage;
 use crate::clock;
-use crate::load::outcome::{Failure, FailureClass};
+use crate::load::failure::{Failure, FailureClass};
 use crate::load::tally::Ended;
 
 impl Stage<'_> {

@@ -12,7 +12,7 @@ use super::connection::Phase;
 use super::socket::{Dialed, dial, established};
 use super::stage::{Stage, token};
 use crate::clock;
-use crate::load::outcome::Failure;
+use crate::load::failure::Failure;
 use crate::load::pause::pause_ns;
 
 impl Stage<'_> {

@@ -6,7 +6,8 @@ use rustix::net::{RecvFlags, recv};
 use super::response::Whole;
 use super::stage::Stage;
 use crate::clock;
-use crate::load::outcome::{FailureClass, Status};
+use crate::load::failure::FailureClass;
+use crate::load::outcome::Status;
 use crate::load::tally::Ended;
 
 /// Reads of a whole buffer that one connection may do before the others have their turn.

@@ -13,7 +13,7 @@ fn spec(urls: &[&str], headers: &[(&str, &str)]) -> RequestSpec {
 
 fn wire(spec: &RequestSpec) -> Result<String, RequestError> {
     let requests = Requests::new(spec, Protocol::Http1)?;
-    Ok(String::from_utf8(requests.first().wire.to_vec()).unwrap())
+    Ok(String::from_utf8(requests.list[0].wire.to_vec()).unwrap())
 }
 
 #[test]
@@ -40,14 +40,14 @@ fn a_body_is_posted_with_its_length_and_any_method_can_be_asked_for() {
     let posted = RequestSpec { body: Some(Bytes::from_static(b"h\xc3\xa9")), ..base.clone() };
     let expect = "POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 3\r\n\r\nh\u{e9}";
     assert_eq!(wire(&posted).unwrap(), expect);
-    assert!(!Requests::new(&posted, Protocol::Http1).unwrap().first().is_idempotent);
+    assert!(!Requests::new(&posted, Protocol::Http1).unwrap().at(0).is_idempotent);
     let put = RequestSpec { method: Some("PUT".into()), ..posted };
     assert!(wire(&put).unwrap().starts_with("PUT / HTTP/1.1\r\n"));
-    assert!(Requests::new(&put, Protocol::Http1).unwrap().first().is_idempotent);
+    assert!(Requests::new(&put, Protocol::Http1).unwrap().at(0).is_idempotent);
     let empty = RequestSpec { method: Some("POST".into()), ..base.clone() };
     assert!(wire(&empty).unwrap().contains("content-length: 0\r\n"));
     let head = RequestSpec { method: Some("HEAD".into()), ..base };
-    assert!(Requests::new(&head, Protocol::Http1).unwrap().first().is_head);
+    assert!(Requests::new(&head, Protocol::Http1).unwrap().at(0).is_head);
 }
 
 #[test]

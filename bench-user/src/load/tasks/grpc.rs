@@ -5,7 +5,8 @@
 
 use hyper::HeaderMap;
 
-use crate::load::outcome::{Failure, FailureClass, Status};
+use crate::load::failure::{Failure, FailureClass};
+use crate::load::outcome::Status;
 
 /// Bytes before every message: whether it is compressed, and its length.
 const PREFIX: usize = 5;

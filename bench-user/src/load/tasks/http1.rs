@@ -27,7 +27,8 @@ use super::stream;
 use super::wire::{Wire, WireState};
 use crate::clock;
 use crate::fetch::lenient_client;
-use crate::load::outcome::{Failure, FailureClass, Status, chain};
+use crate::load::failure::{Failure, FailureClass, chain};
+use crate::load::outcome::Status;
 use crate::load::recorder::IsLive;
 use crate::load::requests::Prepared;
 

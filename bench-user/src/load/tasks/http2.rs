@@ -9,6 +9,8 @@
 //!   part of its service time. None but the first is sent before that limit is known.
 //! * A stream that the server refused, or that is above the last one of its GOAWAY, was not acted
 //!   on: it is made once more, after a GOAWAY on a new connection.
+//! * h2 ends a connection at its 101st empty DATA frame that does not end a stream, as an attack
+//!   (0.4.20, `MAX_RECV_EMPTY_DATA_FRAMES`); the requests on it then fail as `parse`, and say so.
 //! * `bytes_in` are those of bodies. `bytes_out` are all that the connection wrote, compressed
 //!   heads and frames of the connection itself included, on account of the request that ends next.
 
@@ -32,7 +34,8 @@ use super::stream;
 use super::trunk::Trunk;
 use super::wire::{Wire, WireState};
 use crate::clock;
-use crate::load::outcome::{Failure, FailureClass, Status, chain};
+use crate::load::failure::{Failure, FailureClass, chain};
+use crate::load::outcome::Status;
 use crate::load::requests::Prepared;
 use crate::plan::Protocol;
 

@@ -17,7 +17,7 @@ use super::trunk::{Trunk, Turn};
 use crate::clock;
 use crate::load::LoadSetup;
 use crate::load::dial::Dialer;
-use crate::load::outcome::{Failure, FailureClass};
+use crate::load::failure::{Failure, FailureClass};
 use crate::load::pause::pause_ns;
 use crate::load::recorder::{Live, Recorder};
 use crate::load::requests::{Prepared, Requests};

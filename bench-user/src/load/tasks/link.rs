@@ -7,7 +7,8 @@ use super::http2::Http2;
 use super::lane::Setting;
 use super::trunk::Trunk;
 use super::websocket::Websocket;
-use crate::load::outcome::{Failure, Status};
+use crate::load::failure::Failure;
+use crate::load::outcome::Status;
 use crate::load::requests::Prepared;
 use crate::plan::Protocol;
 

@@ -10,7 +10,7 @@ use tokio::net::{TcpSocket, TcpStream, UnixStream};
 use super::lane::Setting;
 use crate::clock;
 use crate::load::dial::{Dialer, Endpoint, refuse_self_connect};
-use crate::load::outcome::{Failure, FailureClass};
+use crate::load::failure::{Failure, FailureClass};
 use crate::tls::HandshakeError;
 
 /// Any of them.

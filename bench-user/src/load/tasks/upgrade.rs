@@ -20,7 +20,7 @@ use super::lane::Setting;
 use super::stream;
 use super::wire::{Wire, WireState};
 use crate::clock;
-use crate::load::outcome::{Failure, FailureClass, chain};
+use crate::load::failure::{Failure, FailureClass, chain};
 use crate::load::requests::Prepared;
 
 /// Of each connection, bytes; the crate's own choice is 128 KiB, for few connections.

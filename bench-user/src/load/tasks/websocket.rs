@@ -17,7 +17,8 @@ use super::link::Answer;
 use super::upgrade::{self, broken};
 use super::wire::{Wire, WireState};
 use crate::clock;
-use crate::load::outcome::{Failure, FailureClass, Status};
+use crate::load::failure::{Failure, FailureClass};
+use crate::load::outcome::Status;
 use crate::load::recorder::IsLive;
 
 /// An open WebSocket.

@@ -76,10 +76,10 @@ mod idle;
 /// Event streams.
 mod sse;
 
-/// WebSockets.
-mod websocket;
 /// Calls of gRPC.
 mod grpc;
+/// WebSockets.
+mod websocket;
 
 /// Streams of HTTP/2.
 mod http2;

@@ -12,7 +12,7 @@ use super::super::lane::{after, timed_out};
 use super::open::{Attempt, Open};
 use super::stage::{Current, Opening};
 use crate::clock;
-use crate::load::outcome::FailureClass;
+use crate::load::failure::FailureClass;
 
 /// One connection, through all that it needs.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use tokio::io::AsyncReadExt as _;
 use super::super::lane::Setting;
 use super::super::stream::{self, Stream};
 use super::open::Closed;
-use crate::load::outcome::Failure;
+use crate::load::failure::Failure;
 use crate::load::recorder::IsLive;
 
 /// An open connection.

@@ -10,7 +10,8 @@ use super::open::{Books, Closed};
 use super::stage::Current;
 use crate::clock;
 use crate::load::events::Event;
-use crate::load::outcome::{Failure, Status};
+use crate::load::failure::Failure;
+use crate::load::outcome::Status;
 
 /// An open listener.
 #[derive(Debug)]

@@ -8,7 +8,8 @@ use super::idle::Idle;
 use super::listen::Listener;
 use super::sse::{EventConnection, EventStream};
 use super::stage::Current;
-use crate::load::outcome::{Failure, FailureClass, Status};
+use crate::load::failure::{Failure, FailureClass};
+use crate::load::outcome::Status;
 use crate::load::tally::Ended;
 use crate::plan::Protocol;
 
