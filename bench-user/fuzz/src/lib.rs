@@ -19,8 +19,14 @@ use url::Url;
 pub type Entry = fn(&[u8]);
 
 /// Every entry by its name, which is that of its target and of its seeds.
-pub const ENTRIES: [(&str, Entry); 4] =
-    [("claims", claims), ("links", links), ("plan", plan), ("record", record)];
+pub const ENTRIES: [(&str, Entry); 6] = [
+    ("claims", claims),
+    ("http1", http1),
+    ("links", links),
+    ("plan", plan),
+    ("record", record),
+    ("sse", sse),
+];
 
 /// A plan file, and its checks.
 pub fn plan(data: &[u8]) {
@@ -60,6 +66,24 @@ pub fn links(data: &[u8]) {
             assert_eq!(url.fragment(), None, "{url}");
         }
     }
+}
+
+/// Responses of HTTP/1.1; the first byte says in pieces of which size they come.
+pub fn http1(data: &[u8]) {
+    let Some((size, data)) = data.split_first() else { return };
+    let in_pieces = || data.chunks(usize::from(*size).max(1));
+    for is_head in [false, true] {
+        let whole = load::responses_in([data], is_head);
+        assert_eq!(load::responses_in(in_pieces(), is_head), whole, "in pieces of {size}");
+    }
+}
+
+/// An event stream; the first byte says in pieces of which size it comes.
+pub fn sse(data: &[u8]) {
+    let Some((size, data)) = data.split_first() else { return };
+    let found = load::events_in(data.chunks(usize::from(*size).max(1)));
+    assert_eq!(found, load::events_in([data]), "in pieces of {size}");
+    assert!(found.bytes <= data.len() as u64 && found.events + found.comments <= data.len() as u64);
 }
 
 /// A stored run, and everything that is made from one.

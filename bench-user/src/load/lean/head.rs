@@ -22,7 +22,7 @@ const MEMO_BYTES_MAX: usize = 4096;
 
 /// What came is no response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Broken {
+pub(in crate::load) enum Broken {
     /// The head breaks the grammar.
     #[error("invalid response head: {0}")]
     Head(httparse::Error),
@@ -61,14 +61,14 @@ pub(super) struct Head {
 
 /// Parses heads, and knows the last one again: the same bytes mean the same.
 #[derive(Debug)]
-pub(super) struct Heads {
+pub(in crate::load) struct Heads {
     config: ParserConfig,
     last: Vec<u8>,
     head: Head,
 }
 
 impl Heads {
-    pub(super) fn new() -> Self {
+    pub(in crate::load) fn new() -> Self {
         let mut config = ParserConfig::default();
         config
             .allow_spaces_after_header_name_in_responses(true)

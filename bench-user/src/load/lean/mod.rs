@@ -30,7 +30,8 @@ use rustix::time::Timespec;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::connection::Connection;
-use self::head::Heads;
+pub(super) use self::head::Heads;
+pub(super) use self::response::Response;
 use self::stage::Stage;
 use super::dial::Dialer;
 use super::recorder::{Live, Recorder};

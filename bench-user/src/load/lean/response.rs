@@ -20,7 +20,7 @@ enum Part {
 
 /// The response that a connection is in.
 #[derive(Debug)]
-pub(super) struct Response {
+pub(in crate::load) struct Response {
     part: Part,
     /// A head without an end, as far as it has come.
     partial: Vec<u8>,
@@ -38,19 +38,19 @@ pub(super) struct Response {
 
 /// A response with its last byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Whole {
-    pub(super) status: u16,
+pub(in crate::load) struct Whole {
+    pub(in crate::load) status: u16,
     /// Bytes of the body, framing taken off.
-    pub(super) body: u64,
+    pub(in crate::load) body: u64,
     /// 1xx responses before it.
-    pub(super) informational: u32,
+    pub(in crate::load) informational: u32,
     pub(super) first_byte_ns: u64,
     /// Another request may be sent on the connection.
-    pub(super) keeps_open: bool,
+    pub(in crate::load) keeps_open: bool,
 }
 
 impl Response {
-    pub(super) fn new() -> Self {
+    pub(in crate::load) fn new() -> Self {
         Self {
             part: Part::Head,
             partial: Vec::new(),
@@ -78,7 +78,7 @@ impl Response {
     /// how many bytes belonged to it; `None` when all did and there are more to come.
     ///
     /// `is_head`: it answers a HEAD request and so has no body.
-    pub(super) fn feed(
+    pub(in crate::load) fn feed(
         &mut self,
         bytes: &[u8],
         now_ns: u64,
@@ -123,7 +123,7 @@ impl Response {
     }
 
     /// The server has ended its side: the response, where that is how it ends.
-    pub(super) fn at_eof(&mut self) -> Option<Whole> {
+    pub(in crate::load) fn at_eof(&mut self) -> Option<Whole> {
         matches!(self.part, Part::UntilEof).then(|| self.finish())
     }
 
