@@ -45,6 +45,11 @@ impl Contest {
         Ok(results)
     }
 
+    /// What a client is told to do.
+    pub(super) fn load(&self, connections: u32, seconds: u32) -> Load {
+        Load { url: self.server.url().to_owned(), connections, seconds, cpu: self.cpu }
+    }
+
     fn measure(
         &mut self,
         turn: usize,
@@ -54,8 +59,7 @@ impl Contest {
     ) -> Result<()> {
         let name = self.clients[turn].name;
         let place = format!("{} at {connections} connections", name.word());
-        let url = self.server.url().to_owned();
-        let load = Load { url, connections, seconds: self.seconds, cpu: self.cpu };
+        let load = self.load(connections, self.seconds);
 
         let before = self.server.answered()?;
         let timed = self.timed(turn, &load)?;

@@ -1,19 +1,9 @@
 //! `bench-user run` without a kernel side, once for each of its HTTP clients.
 
-use std::path::Path;
-use std::process::Command;
-
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::{Count, Load, number};
-use crate::process;
-
-/// Whether this build has the choice of clients; without it there is only hyper.
-pub(super) fn has_choice(program: &Path) -> Result<bool> {
-    let help = process::capture(Command::new(program).args(["run", "--help"]))?;
-    Ok(help.contains("--client"))
-}
 
 /// The client that is chosen by name.
 pub(super) fn lean(load: &Load) -> Vec<String> {
@@ -26,19 +16,12 @@ pub(super) fn hyper(load: &Load) -> Vec<String> {
 }
 
 fn chosen(client: &str, load: &Load) -> Vec<String> {
-    let mut arguments = only_client(load);
-    arguments.extend(["--client", client].map(str::to_owned));
-    arguments
-}
-
-/// The client of a build that has one.
-pub(super) fn only_client(load: &Load) -> Vec<String> {
     let Load { url, connections, seconds, cpu } = load;
     // The peers have no warm-up and stop for nothing.
     format!(
         "run --url {url} --no-observe --json --quiet --workers 1 --load-cpus {cpu} \
          --connections {connections} --duration {seconds}s --warmup 0s --pause 0s \
-         --stop-errors off --stop-non-2xx off --stop-p99 off"
+         --stop-errors off --stop-non-2xx off --stop-p99 off --client {client}"
     )
     .split_whitespace()
     .map(str::to_owned)

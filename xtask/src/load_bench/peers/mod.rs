@@ -107,11 +107,7 @@ impl Client {
 
 /// The clients of those asked for (all when none is) that are there, and for each of the others a
 /// sentence that says how to get it.
-///
-/// # Errors
-/// When `bench-user` cannot be asked which clients it has.
-pub(super) fn find(only: &[Name], bench_user: &Path) -> Result<(Vec<Client>, Vec<String>)> {
-    let has_choice = bench_user::has_choice(bench_user)?;
+pub(super) fn find(only: &[Name], bench_user: &Path) -> (Vec<Client>, Vec<String>) {
     let (mut there, mut missing) = (Vec::new(), Vec::new());
     for name in Name::ALL {
         if !only.is_empty() && !only.contains(&name) {
@@ -121,36 +117,31 @@ pub(super) fn find(only: &[Name], bench_user: &Path) -> Result<(Vec<Client>, Vec
         type Parse = fn(&str) -> Result<Count>;
         let (arguments, parse): (Arguments, Parse) = match name {
             Name::Lean => (bench_user::lean, bench_user::parse),
-            Name::Hyper if has_choice => (bench_user::hyper, bench_user::parse),
-            Name::Hyper => (bench_user::only_client, bench_user::parse),
+            Name::Hyper => (bench_user::hyper, bench_user::parse),
             Name::Wrk => (wrk::arguments, wrk::parse),
             Name::H2load => (h2load::arguments, h2load::parse),
             Name::Autocannon => (autocannon::arguments, autocannon::parse),
             Name::Oha => (oha::arguments, oha::parse),
         };
-        let program = match name {
-            Name::Lean if !has_choice => None,
-            _ if name.is_ours() => Some(bench_user.to_owned()),
-            _ => privilege::on_path(name.word()),
+        let program = if name.is_ours() {
+            Some(bench_user.to_owned())
+        } else {
+            privilege::on_path(name.word())
         };
         match program {
             Some(program) => there.push(Client { name, program, arguments, parse }),
             None => missing.push(absence(name)),
         }
     }
-    Ok((there, missing))
+    (there, missing)
 }
 
 fn absence(name: Name) -> String {
-    let (word, source) = (name.word(), name.source());
-    if name.is_ours() {
-        return format!("{word}: this bench-user has no `run --client`");
-    }
-    format!("{word}: not on PATH; `{source}` brings it")
+    format!("{}: not on PATH; `{}` brings it", name.word(), name.source())
 }
 
 /// The count at a place in a client's JSON.
-fn number(json: &Value, place: &str) -> Result<u64> {
+pub(super) fn number(json: &Value, place: &str) -> Result<u64> {
     let number = json.pointer(place).and_then(Value::as_u64);
     number.with_context(|| format!("the output has no count at {place}"))
 }
