@@ -19,14 +19,13 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     claims::validate(&plan.claims, &names)?;
     needs_root(&plan)?;
     let interrupt = Interrupt::install()?;
-    let mut recorder = begin(args, plan)?;
+    let mut recorder = begin(args, &plan)?;
     for leftover in target::remove_leftovers() {
         recorder.say(&format!("removed a leftover of an earlier run: {leftover}"));
     }
     recorder.say(&format!("run folder: {}", recorder.dir.path().display()));
     recorder.say(&estimate(&recorder.record.plan));
 
-    let plan = recorder.record.plan.clone();
     let logs = recorder.dir.logs_dir();
     let id = recorder.record.id.clone();
     let places = Places { run_id: &id, logs: &logs };
@@ -83,7 +82,7 @@ fn needs_root(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn begin(args: &RunArgs, plan: Plan) -> anyhow::Result<Recorder> {
+fn begin(args: &RunArgs, plan: &Plan) -> anyhow::Result<Recorder> {
     let started_at = clock::wall_rfc3339();
     let id = record::new_id(&started_at, fastrand::u32(..));
     let dir = RunDir::create(args.out.as_deref(), &plan.name, &id)?;
@@ -93,7 +92,7 @@ fn begin(args: &RunArgs, plan: Plan) -> anyhow::Result<Recorder> {
         id,
         started_at,
         tool: Tool { version: env!("CARGO_PKG_VERSION").to_owned() },
-        plan,
+        plan: Plan { load: plan.load.without_password(), ..plan.clone() },
         host: host::environment::look(),
         targets,
         analysis: None,

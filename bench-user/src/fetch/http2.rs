@@ -1,16 +1,25 @@
 //! The same GET in HTTP/2.
 
 use bytes::{Bytes, BytesMut};
-use hyper::Request;
-use hyper::header::USER_AGENT;
+use hyper::header::{CONNECTION, HOST, USER_AGENT};
+use hyper::{HeaderMap, Request};
 use tokio::io::{AsyncRead, AsyncWrite};
 use url::{Position, Url};
 
 use super::{AGENT, BODY_LIMIT, Fetched, Whole};
 
-pub(super) async fn get<S: AsyncRead + AsyncWrite + Unpin>(url: &Url, stream: S) -> Whole {
+pub(super) async fn get<S>(url: &Url, headers: &HeaderMap, stream: S) -> Whole
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let (sender, connection) = h2::client::handshake(stream).await?;
-    let request = Request::get(&url[..Position::AfterQuery]).header(USER_AGENT, AGENT).body(())?;
+    let mut request =
+        Request::get(&url[..Position::AfterQuery]).header(USER_AGENT, AGENT).body(())?;
+    request.headers_mut().extend(headers.clone());
+    // What these mean is said by the protocol itself (RFC 9113 section 8.2.2).
+    for name in [CONNECTION, HOST] {
+        request.headers_mut().remove(name);
+    }
     let answer = async {
         let (response, _no_body) = sender.ready().await?.send_request(request, true)?;
         let response = response.await?;

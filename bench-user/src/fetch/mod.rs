@@ -17,7 +17,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::client::conn::http1::Builder;
 use hyper::header::{HOST, USER_AGENT};
-use hyper::{Request, Response, body::Incoming};
+use hyper::{HeaderMap, Request, Response, body::Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -110,6 +110,8 @@ impl FetchError {
 pub struct Fetcher {
     spoken: Spoken,
     tls: TlsSpec,
+    /// Sent with every question; a `Host` takes the place of the address's.
+    headers: HeaderMap,
     connector: Arc<OnceLock<Connector>>,
 }
 
@@ -117,13 +119,21 @@ impl Fetcher {
     /// One that asks in `spoken`, over TLS as in `tls`.
     #[must_use]
     pub fn new(spoken: Spoken, tls: TlsSpec) -> Self {
-        Self { spoken, tls, connector: Arc::default() }
+        Self { spoken, tls, headers: HeaderMap::new(), connector: Arc::default() }
+    }
+
+    /// The same with these headers, without which a server may answer another thing than it
+    /// answers to the load.
+    #[must_use]
+    pub fn with_headers(mut self, headers: HeaderMap) -> Self {
+        self.headers = headers;
+        self
     }
 
     /// The same under the same TLS, in HTTP/1.1.
     #[must_use]
     pub fn in_http1(&self) -> Self {
-        Self::new(Spoken::Http1, self.tls.clone())
+        Self::new(Spoken::Http1, self.tls.clone()).with_headers(self.headers.clone())
     }
 
     /// Gets `url` and waits for the whole answer.
@@ -182,9 +192,9 @@ impl Fetcher {
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let got = if self.is_http2() {
-            http2::get(url, stream).await
+            http2::get(url, &self.headers, stream).await
         } else {
-            http1_get(url, stream).await
+            http1_get(url, &self.headers, stream).await
         };
         got.map_err(|e| FetchError::Http(url.clone(), e.to_string()))
     }
@@ -241,12 +251,16 @@ pub(crate) fn lenient_client() -> Builder {
     builder
 }
 
-async fn http1_get<S: AsyncRead + AsyncWrite + Unpin>(url: &Url, stream: S) -> Whole {
+async fn http1_get<S>(url: &Url, headers: &HeaderMap, stream: S) -> Whole
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let (mut sender, connection) = lenient_client().handshake(TokioIo::new(stream)).await?;
-    let request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
+    let mut request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
         .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
         .header(USER_AGENT, AGENT)
         .body(Empty::<Bytes>::new())?;
+    request.headers_mut().extend(headers.clone());
     let answer = async { whole(sender.send_request(request).await?).await };
     // The connection future drives the answer; its own end is no news once the answer is whole.
     tokio::pin!(answer, connection);

@@ -20,6 +20,19 @@ fn serve_once(answer: &'static str) -> (Url, std::thread::JoinHandle<String>) {
 }
 
 #[test]
+fn headers_of_the_load_are_sent_and_a_host_among_them_replaces_ours() {
+    let (url, server) = serve_once("HTTP/1.1 204 No Content\r\n\r\n");
+    let pairs = [("host", "x.test"), ("authorization", "Bearer t")];
+    let headers = pairs.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+    let fetcher = Fetcher::default().with_headers(headers.into_iter().collect());
+    assert_eq!(fetcher.get(&url, Duration::from_secs(5)).unwrap().status, 204);
+    let head = server.join().unwrap();
+    assert!(head.contains("\r\nhost: x.test\r\n"), "{head}");
+    assert!(head.contains("\r\nauthorization: Bearer t\r\n"), "{head}");
+    assert_eq!(head.matches("host:").count(), 1, "{head}");
+}
+
+#[test]
 fn a_redirect_is_an_answer_and_the_fragment_stays_here() {
     let (url, server) =
         serve_once("HTTP/1.1 301 Moved\r\nLocation: /x\r\nContent-Length: 2\r\n\r\nhi");

@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hyper::HeaderMap;
+use hyper::header::AUTHORIZATION;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -45,7 +49,7 @@ pub struct LoadSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_file: Option<PathBuf>,
     /// `user:password` for an `Authorization: Basic` header; only the user is kept in the record.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "without_password")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "hide_password")]
     #[schemars(with = "Option<String>")]
     pub basic_auth: Option<String>,
     /// Shuffles the order of a list of addresses (0: as given) and draws the Poisson arrivals.
@@ -188,7 +192,24 @@ impl LoadSpec {
             Protocol::Http1 | Protocol::Sse | Protocol::Websocket | Protocol::Idle => Spoken::Http1,
             Protocol::Http2 | Protocol::Grpc => Spoken::Http2,
         };
-        Fetcher::new(spoken, self.tls.clone())
+        Fetcher::new(spoken, self.tls.clone()).with_headers(self.known_headers())
+    }
+
+    /// The headers of the requests, with `basic_auth`; those that are no headers are for
+    /// validation to refuse.
+    fn known_headers(&self) -> HeaderMap {
+        let auth = self.basic_auth.as_ref().map(|auth| {
+            (AUTHORIZATION.as_str().to_owned(), format!("Basic {}", STANDARD.encode(auth)))
+        });
+        let all = self.headers.clone().into_iter().chain(auth);
+        all.filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?))).collect()
+    }
+
+    /// As it may be kept: without the password.
+    #[must_use]
+    pub fn without_password(&self) -> Self {
+        let basic_auth = self.basic_auth.as_deref().map(without_password);
+        Self { basic_auth, ..self.clone() }
     }
 }
 
@@ -196,12 +217,13 @@ impl LoadSpec {
 const HIDDEN: &str = "***";
 
 /// A record is passed on and a password is not: what stays tells the user, and can be read again.
-fn without_password<S: Serializer>(auth: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
-    let hidden = auth.as_ref().map(|auth| {
-        let user = auth.split_once(':').map_or(auth.as_str(), |(user, _password)| user);
-        format!("{user}:{HIDDEN}")
-    });
-    hidden.serialize(to)
+fn without_password(auth: &str) -> String {
+    let user = auth.split_once(':').map_or(auth, |(user, _password)| user);
+    format!("{user}:{HIDDEN}")
+}
+
+fn hide_password<S: Serializer>(auth: &Option<String>, to: S) -> Result<S::Ok, S::Error> {
+    auth.as_deref().map(without_password).serialize(to)
 }
 
 #[cfg(test)]
@@ -214,6 +236,8 @@ mod tests {
         let json = serde_json::to_string(&auth("me:p:w")).unwrap();
         assert!(json.contains("\"basic_auth\":\"me:***\"") && !json.contains("p:w"), "{json}");
         assert_eq!(serde_json::from_str::<LoadSpec>(&json).unwrap(), auth("me:***"));
+        // What is kept comes back as it was kept.
+        assert_eq!(auth("me:p:w").without_password(), auth("me:***"));
         let none = serde_json::to_value(LoadSpec::default()).unwrap();
         assert_eq!(none.get("basic_auth"), None);
     }
