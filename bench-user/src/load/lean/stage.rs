@@ -10,8 +10,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use rustix::event::epoll::{self, EventFlags};
 use rustix::time::Timespec;
 
-use super::Lean;
 use super::connection::{Connection, Phase};
+use super::{EVENTS, Lean};
 use crate::clock;
 use crate::load::pacer::Pacer;
 use crate::load::recorder::Recorder;
@@ -106,8 +106,12 @@ impl<'a> Stage<'a> {
             }
         }
         let open: Vec<_> = self.own.connections.iter().map(Connection::open_generation).collect();
-        // What has closed since the last stage is opened again without a request being lost.
-        self.turn(0);
+        // What has closed since the last stage is opened again without a request being lost. Its
+        // news are the first in the kernel's list, one a connection, and one turn takes only so
+        // many of them.
+        for _ in 0..=known / EVENTS {
+            self.turn(0);
+        }
         for (nth, before) in open.into_iter().enumerate() {
             if before.is_some() && before == self.own.connections[nth].open_generation() {
                 self.welcome(nth);

@@ -1,5 +1,9 @@
 //! What only the lean client does: pipelining, and an answer that comes before the whole request.
 
+use std::io::{Read as _, Write as _};
+use std::net::Shutdown;
+use std::sync::Mutex;
+
 use super::*;
 
 #[test]
@@ -89,6 +93,44 @@ fn unix_sockets_carry_the_same_requests() {
     assert!(sample.outcomes.ok > 0);
     assert_eq!((sample.account.failed, sample.account.in_flight_at_end), (0, 0));
     assert_eq!(sample.bytes_in, 5 * sample.requests);
+}
+
+#[test]
+fn what_closes_between_two_stages_fails_nothing_however_many_connections() {
+    const MANY: u32 = 600;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    let peers = Arc::new(Mutex::new(Vec::new()));
+    let taken = Arc::clone(&peers);
+    std::thread::spawn(move || {
+        for mut peer in listener.incoming().flatten() {
+            taken.lock().unwrap().push(peer.try_clone().unwrap());
+            std::thread::spawn(move || {
+                let mut request = [0; 1024];
+                while peer.read(&mut request).is_ok_and(|bytes| bytes > 0) {
+                    if peer.write_all(OK.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    // Not idempotent: what goes out on a closed connection is lost.
+    let Trial { mut setup, stage } = trial_of(Client::Lean, &[url]);
+    setup.requests.body = Some("x".into());
+    setup.workers = 1;
+    let mut generator = Generator::start(setup).unwrap();
+    for _ in 0..2 {
+        let start_ns = clock::now_ns();
+        let window = Window { start_ns, end_ns: start_ns + 500 * MS };
+        let stage = StageLoad { connections: MANY, window, ..stage.clone() };
+        let (sample, intervals) = generator.begin(stage).unwrap().finish();
+        check_books(&sample, &intervals);
+        assert_eq!(sample.account.failed, 0, "{:?}", sample.outcomes);
+        for peer in peers.lock().unwrap().drain(..) {
+            peer.shutdown(Shutdown::Both).unwrap();
+        }
+    }
 }
 
 /// A stage of requests with so many bytes, in a window that a slow machine answers one in.
