@@ -49,7 +49,7 @@ pub(super) struct Tally {
     pub(super) paced: Option<Paced>,
     pub(super) events: Option<EventTally>,
     pub(super) intervals: Vec<Interval>,
-    /// Open connections at the start of each interval of the window.
+    /// Open connections in the middle of each interval of the window.
     pub(super) live: Vec<u32>,
     /// Lateness of the event loop.
     pub(super) lag: Timing,

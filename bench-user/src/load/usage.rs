@@ -72,7 +72,7 @@ impl Edge {
 }
 
 /// What a worker does in a stage by the clock: notes its own use at the window's edges, the open
-/// connections at the start of each interval, and how late its loop wakes every 10 ms.
+/// connections in the middle of each interval, and how late its loop wakes every 10 ms.
 ///
 /// A stall of the loop counts once for every tick that it delayed.
 #[derive(Debug)]
@@ -87,11 +87,13 @@ pub(super) struct Watch {
 
 impl Watch {
     pub(super) fn new(window: Window, interval_ns: u64, now_ns: u64) -> Self {
+        // Not at its start: without a warm-up nothing is open there.
+        let window_ns = window.end_ns.saturating_sub(window.start_ns);
         Self {
             window,
             interval_ns,
             tick_ns: window.start_ns.max(now_ns),
-            sample_ns: window.start_ns,
+            sample_ns: window.start_ns + interval_ns.min(window_ns) / 2,
             has_entered: false,
         }
     }
@@ -147,7 +149,8 @@ mod tests {
 
     #[test]
     fn every_tick_and_interval_of_the_window_is_noted_once_however_late_the_loop_is() {
-        // Window 100 to 125 ms: ticks at 100, 110, 120; intervals of 7 ms at 100, 107, 114, 121.
+        // Window 100 to 125 ms: ticks at 100, 110, 120; intervals of 7 ms with their middles at
+        // 103.5, 110.5, 117.5 and 124.5.
         let ms = 1_000_000;
         let window = Window { start_ns: 100 * ms, end_ns: 125 * ms };
         let control = Arc::new(Control::new(window, 1));
@@ -162,6 +165,20 @@ mod tests {
         let lag = tally.lag.distribution();
         assert_eq!((tally.live.len(), lag.count, lag.max), (4, 3, Some(8 * ms)));
         assert!(tally.usage.is_some());
+    }
+
+    #[test]
+    fn what_opens_as_the_window_begins_is_seen_in_a_window_of_one_interval() {
+        let window = Window { start_ns: 100, end_ns: 200 };
+        let live = Live::default();
+        let control = Arc::new(Control::new(window, 1));
+        let recorder = Recorder::new(control, 0, 500, false, live.clone());
+        let mut watch = Watch::new(window, 500, 90);
+        watch.pass(100, &recorder);
+        let held = live.hold();
+        watch.pass(200, &recorder);
+        drop(held);
+        assert_eq!(recorder.into_tally().live, [1]);
     }
 
     #[test]
