@@ -6,12 +6,14 @@
 
 use crate::plan::{Plan, Protocol, ValidRules};
 use crate::record::{StageRecord, TargetRecord};
+use crate::units::show_ns;
 
 /// What the rules of a run and its target ask of a stage.
 #[derive(Debug, Clone, Copy)]
 pub struct Judge<'r> {
     limits: &'r ValidRules,
     protocol: Protocol,
+    cooldown_ns: u64,
     proxy: Option<&'r str>,
 }
 
@@ -20,7 +22,7 @@ pub struct Judge<'r> {
 pub enum Rule {
     /// Nothing was completed.
     Empty,
-    /// Too few connections were open.
+    /// Too few connections were open, or answered.
     Live,
     /// The generator had no CPU to spare.
     Generator,
@@ -90,7 +92,12 @@ impl<'r> Judge<'r> {
     /// By the plan's limits, for the stages of this target.
     #[must_use]
     pub fn of(plan: &'r Plan, target: &'r TargetRecord) -> Self {
-        Self { limits: &plan.valid, protocol: plan.load.protocol, proxy: target.proxy.as_deref() }
+        Self {
+            limits: &plan.valid,
+            protocol: plan.load.protocol,
+            cooldown_ns: u64::try_from(plan.load.cooldown().as_nanos()).unwrap_or(u64::MAX),
+            proxy: target.proxy.as_deref(),
+        }
     }
 
     /// Every rule that a stage breaks; empty for a valid one.
@@ -99,7 +106,7 @@ impl<'r> Judge<'r> {
         let load = &stage.load;
         [
             (Rule::Empty, self.empty(stage)),
-            (Rule::Live, self.few_live(stage)),
+            (Rule::Live, self.few_live(stage).or_else(|| self.stuck(stage))),
             (Rule::Generator, load.generator_was_limit()),
             (Rule::Late, load.generator_was_late()),
             (Rule::Achieved, self.fell_short(stage)),
@@ -131,6 +138,25 @@ impl<'r> Judge<'r> {
                 "{}: fewer than {} of the connections were open",
                 asked_and_live(open.asked, open.live_median),
                 percent(self.limits.live)
+            )
+        })
+    }
+
+    /// A target that stands still for good fails no request before its timeout, and its times are
+    /// those of the answers before that. What a signal gives up is younger than the cool-down.
+    #[expect(clippy::cast_precision_loss, reason = "counts and ns of a stage are below 2^53")]
+    fn stuck(&self, stage: &StageRecord) -> Option<String> {
+        let (load, account) = (&stage.load, &stage.load.account);
+        let oldest_ns = account.in_flight_age_ns_max.filter(|ns| *ns >= self.cooldown_ns)?;
+        let asked = load.connections.asked;
+        let most = (1.0 - self.limits.live) * f64::from(asked);
+        let is_stuck = !load.is_held() && account.in_flight_at_end as f64 > most;
+        is_stuck.then(|| {
+            format!(
+                "{} requests over {asked} connections were still without an answer after the \
+                 cool-down, the oldest for {}",
+                account.in_flight_at_end,
+                show_ns(oldest_ns as f64)
             )
         })
     }

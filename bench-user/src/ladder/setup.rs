@@ -1,7 +1,6 @@
 //! From the plan's words to what the generator is told: once a climb, and once a stage.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use bytes::Bytes;
@@ -71,8 +70,7 @@ pub(super) fn of_stage(spec: &LoadSpec, position: Position, window: Window) -> S
             seed: spec.seed,
         }),
         window,
-        // Long enough for every request that is not a timeout by itself.
-        cooldown: spec.timeout.0.min(Duration::from_secs(5)),
+        cooldown: spec.cooldown(),
     }
 }
 

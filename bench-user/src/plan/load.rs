@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -185,6 +186,14 @@ impl LoadSpec {
         let lean_can = self.protocol == Protocol::Http1 && !is_tls;
         self.client.unwrap_or(if lean_can { Client::Lean } else { Client::Hyper })
     }
+
+    /// How long after a window's end its requests are waited for: long enough for every one that is
+    /// not a timeout by itself.
+    #[must_use]
+    pub fn cooldown(&self) -> Duration {
+        self.timeout.0.min(Duration::from_secs(5))
+    }
+
     /// Asks servers, outside of stages, in the way in which they are loaded.
     #[must_use]
     pub fn fetcher(&self) -> Fetcher {

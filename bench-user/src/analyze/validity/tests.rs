@@ -42,6 +42,26 @@ fn live_connections_may_fall_short_by_the_plans_share() {
     });
 }
 
+#[test]
+fn connections_that_wait_for_an_answer_for_good_are_as_few_as_closed_ones() {
+    let waits = |stage: &mut StageRecord, requests, age_ns| {
+        stage.load.account.in_flight_at_end = requests;
+        stage.load.account.in_flight_age_ns_max = Some(age_ns);
+    };
+    let five = 5_000_000_000;
+    holds(|_, _, s| waits(s, 5, five));
+    check(Rule::Live, "6 requests over 100 connections were still without", |_, _, s| {
+        waits(s, 6, five);
+    });
+    // A signal gave them up, or they are streams that stay open.
+    holds(|_, _, s| waits(s, 100, five - 1));
+    holds(|plan, _, s| {
+        plan.load.protocol = Protocol::Idle;
+        s.load.protocol = Protocol::Idle;
+        waits(s, 100, five);
+    });
+}
+
 fn offer(stage: &mut StageRecord, scheduled: u64, ok: u64) {
     stage.offered_rps = Some(1.0);
     stage.load.offered = Some(Offered { scheduled, ..Offered::default() });
