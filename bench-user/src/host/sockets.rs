@@ -65,18 +65,19 @@ pub fn time_wait() -> Measured<u64> {
 
 /// Local ports of one source address that a connection may get, while so many sockets are in
 /// TIME_WAIT. Their ports count as taken, unless the kernel gives them out again
-/// (`tcp_tw_reuse`), which by default it does on the loopback.
+/// (`tcp_tw_reuse`), which by default it does on the loopback, and `is_over`: it does so only a
+/// second after the last of them was closed.
 ///
 /// # Errors
 /// When the kernel's settings cannot be read.
-pub fn local_ports_free(time_wait: u64, is_loopback: bool) -> Result<u64, String> {
+pub fn local_ports_free(time_wait: u64, is_loopback: bool, is_over: bool) -> Result<u64, String> {
     let setting = |name: &str| {
         let path = Path::new("/proc/sys/net/ipv4").join(name);
         std::fs::read_to_string(&path)
             .map_err(|e| format!("{} cannot be read: {e}", path.display()))
     };
     let range = setting("ip_local_port_range")?;
-    let reuse = setting("tcp_tw_reuse").unwrap_or_default();
+    let reuse = if is_over { setting("tcp_tw_reuse").unwrap_or_default() } else { String::new() };
     ports_free(&range, reuse.trim(), time_wait, is_loopback)
         .ok_or_else(|| format!("the range of local ports is `{}`", range.trim()))
 }
@@ -140,7 +141,9 @@ mod tests {
         assert_eq!((free("2", true), free("1", false)), (Some(28_232), Some(28_232)));
         assert_eq!(ports_free("10 19", "0", 50, false), Some(0));
         assert_eq!(ports_free("x", "0", 0, false), None);
-        assert!(local_ports_free(0, true).is_ok());
+        assert!(local_ports_free(0, true, true).is_ok());
+        // Within that second none is given out again, whatever the setting is.
+        assert_eq!(local_ports_free(u64::MAX, true, false), Ok(0));
     }
 
     #[test]

@@ -124,11 +124,13 @@ impl Ascent<'_> {
         let climb = *climb;
         let is_first = position.index == 0 && !position.is_control;
         let pause = setting.plan.ladder.pause;
-        let deadline_ns = crate::clock::now_ns() + if is_first { 0 } else { pause.as_ns() };
+        let since_ns = crate::clock::now_ns();
+        let deadline_ns = since_ns + if is_first { 0 } else { pause.as_ns() };
         let mut world = LeftBehind {
             target: &target.handle,
             sources: setting.plan.load.sources.len(),
             interrupt: setting.interrupt,
+            since_ns,
         };
         let before = if setting.interrupt.wait_until(deadline_ns) {
             rest::wait(&mut world, position.connections, rest::longest(pause.0))

@@ -15,7 +15,14 @@ pub(super) struct LeftBehind<'a> {
     /// Source addresses that connections come from.
     pub(super) sources: usize,
     pub(super) interrupt: &'a Interrupt,
+    /// When the stage before was over, ns.
+    pub(super) since_ns: u64,
 }
+
+/// How long the kernel keeps even the port of a socket in TIME_WAIT that it would give out again
+/// (`tcp_tw_reuse`): `tcp_twsk_unique` of net/ipv4/tcp_ipv4.c, one second since its last timestamp;
+/// a setting since Linux 6.14 (`tcp_tw_reuse_delay`), with that default.
+const REUSE_DELAY_NS: u64 = 1_000_000_000;
 
 impl LeftBehind<'_> {
     /// Of the listening sockets on the target's port in its own network namespace; a port that is
@@ -48,10 +55,12 @@ impl World for LeftBehind<'_> {
     fn read(&mut self) -> Before {
         let time_wait = sockets::time_wait();
         let sources = self.sources.max(1) as u64;
+        let is_reused = self.is_loopback();
+        let is_over = self.now_ns().saturating_sub(self.since_ns) > REUSE_DELAY_NS;
         let free = time_wait
             .as_result()
             .map_err(str::to_owned)
-            .and_then(|n| sockets::local_ports_free(n.div_ceil(sources), self.is_loopback()));
+            .and_then(|n| sockets::local_ports_free(n.div_ceil(sources), is_reused, is_over));
         Before {
             time_wait,
             local_ports_free: free.map(|ports| ports * sources).into(),
@@ -86,8 +95,9 @@ mod tests {
         };
         let _waiting = TcpStream::connect(address).unwrap();
         let interrupt = Interrupt::default();
-        let read =
-            |target: &TargetHandle| LeftBehind { target, sources: 2, interrupt: &interrupt }.read();
+        let read = |target: &TargetHandle| {
+            LeftBehind { target, sources: 2, interrupt: &interrupt, since_ns: 0 }.read()
+        };
         let before = read(&target);
         assert_eq!(before.accept_queue, Measured::Value(1));
         assert!(before.time_wait.value().is_some());
