@@ -11,11 +11,12 @@ use crate::host::topology::Placement;
 use crate::load::{DialSpec, LoadSetup, OpenLoop, RequestSpec, StageLoad, Window};
 use crate::plan::{LoadSpec, Plan, Protocol};
 use crate::target::Contact;
+use crate::tls;
 
 /// What stays the same over a climb.
 pub(super) fn of_climb(plan: &Plan, urls: Arc<[Url]>, placement: &Placement) -> Result<LoadSetup> {
     let spec = &plan.load;
-    let is_tls = urls.first().is_some_and(|url| matches!(url.scheme(), "https" | "wss"));
+    let is_tls = urls.first().is_some_and(tls::is_at);
     Ok(LoadSetup {
         protocol: spec.protocol,
         client: spec.client_for(is_tls),

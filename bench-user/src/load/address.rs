@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::fetch::authority;
 use crate::plan::Family;
+use crate::tls;
 
 /// How long one address of several may take to accept the trial connection.
 const TRIAL: Duration = Duration::from_secs(1);
@@ -61,8 +62,7 @@ pub(super) fn pin(urls: &[Url], family: Option<Family>) -> Result<SocketAddr, Ad
 /// # Errors
 /// [`AddressError::MixedTls`] for the first that is not like the ones before it.
 pub(super) fn ensure_alike(urls: &[Url]) -> Result<(), AddressError> {
-    let is_tls = |url: &Url| matches!(url.scheme(), "https" | "wss");
-    match urls.windows(2).find(|pair| is_tls(&pair[0]) != is_tls(&pair[1])) {
+    match urls.windows(2).find(|pair| tls::is_at(&pair[0]) != tls::is_at(&pair[1])) {
         Some(pair) => Err(AddressError::MixedTls(pair[0].to_string(), pair[1].to_string())),
         None => Ok(()),
     }

@@ -1,11 +1,10 @@
 //! What makes the connections of a generator secure, made once.
 
 use rustls::pki_types::ServerName;
-use url::Url;
 
 use super::LoadSetup;
 use crate::plan::Protocol;
-use crate::tls::{Alpn, Connector, TlsError};
+use crate::tls::{self, Alpn, Connector, TlsError};
 
 /// For connections to https:// and wss:// addresses.
 #[derive(Debug, Clone)]
@@ -18,8 +17,8 @@ impl Tls {
     /// `None` where addresses have none: all of a list are alike in this. Certificates are read
     /// here.
     pub(super) fn of(setup: &LoadSetup) -> Result<Option<Self>, TlsError> {
-        let is_tls = |url: &&Url| matches!(url.scheme(), "https" | "wss");
-        let Some(url) = setup.requests.urls.first().filter(is_tls) else { return Ok(None) };
+        let first = setup.requests.urls.first();
+        let Some(url) = first.filter(|url| tls::is_at(url)) else { return Ok(None) };
         let alpn = match setup.protocol {
             Protocol::Http2 | Protocol::Grpc => Alpn::Http2,
             Protocol::Http1 | Protocol::Sse | Protocol::Websocket | Protocol::Idle => Alpn::Http1,

@@ -45,6 +45,12 @@ impl Default for TlsSpec {
     }
 }
 
+/// TLS is spoken at this address.
+#[must_use]
+pub fn is_at(url: &Url) -> bool {
+    matches!(url.scheme(), "https" | "wss")
+}
+
 /// What is offered to be spoken over TLS (ALPN).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alpn {

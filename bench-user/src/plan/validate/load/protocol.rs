@@ -8,6 +8,7 @@ use crate::plan::{
     Arrivals, CatchUp, Client, Family, Ladder, LoadSpec, PlanError, Protocol, TargetSpec, TlsSpec,
     UrlSource, WebsocketMode,
 };
+use crate::tls;
 
 /// More requests on one connection than any server reads ahead.
 const PIPELINE_MAX: u32 = 1024;
@@ -115,7 +116,7 @@ pub(in crate::plan::validate) fn addresses(
         "every target would be reached over the one `unix_socket`: give each a plan of its own"
             .into()
     })?;
-    let is_tls = |target: &TargetSpec| target.url.as_ref().is_some_and(has_tls);
+    let is_tls = |target: &TargetSpec| target.url.as_ref().is_some_and(tls::is_at);
     ensure(load.tls == TlsSpec::default() || targets.iter().any(is_tls), || {
         "`tls` is set and no target is at an https:// or wss:// address: take it out".into()
     })
@@ -156,13 +157,13 @@ fn address(load: &LoadSpec, target: &str, url: &Url) -> Result<(), PlanError> {
             name(load.protocol)
         )
     })?;
-    ensure(!has_tls(url) || load.client != Some(Client::Lean), || {
+    ensure(!tls::is_at(url) || load.client != Some(Client::Lean), || {
         format!(
             "target \"{target}\" is at {url}, and the client `lean` speaks plain HTTP/1.1: take \
              `client` out"
         )
     })?;
-    ensure(!has_tls(url) || load.pipeline == 1, || {
+    ensure(!tls::is_at(url) || load.pipeline == 1, || {
         format!(
             "target \"{target}\" is at {url}, and `pipeline` is for plain HTTP/1.1: take it out"
         )
@@ -199,7 +200,7 @@ fn of_family(load: &LoadSpec, target: &str, url: &Url) -> Result<(), PlanError> 
 
 /// Questions besides the load (is it ready, which pages has it) are plain HTTP/1.1 over TCP.
 fn side_requests(load: &LoadSpec, target: &TargetSpec, base: &Url) -> Result<(), PlanError> {
-    let is_plain = load.unix_socket.is_none() && !has_tls(base);
+    let is_plain = load.unix_socket.is_none() && !tls::is_at(base);
     let crawls = matches!(&target.urls, Some(UrlSource::Named(word)) if word == "crawl");
     ensure(!crawls || (is_plain && base.scheme() == "http"), || {
         format!(
@@ -215,11 +216,6 @@ fn side_requests(load: &LoadSpec, target: &TargetSpec, base: &Url) -> Result<(),
             target.name
         )
     })
-}
-
-/// TLS is spoken there.
-fn has_tls(url: &Url) -> bool {
-    matches!(url.scheme(), "https" | "wss")
 }
 
 /// As people write it.
