@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use schemars::JsonSchema;
@@ -93,7 +94,11 @@ impl FailureClass {
     }
 }
 
-/// A failed request: its class and what was said.
+/// Status of [`Failure::switched`].
+pub(super) const SWITCHING_PROTOCOLS: u16 = 101;
+
+/// A failed request: its class and what was said. What both clients meet is worded here, so that
+/// their reports differ by nothing but their counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
     pub(super) class: FailureClass,
@@ -103,6 +108,22 @@ pub(super) struct Failure {
 impl Failure {
     pub(super) fn new(class: FailureClass, message: impl Into<String>) -> Self {
         Self { class, message: message.into() }
+    }
+
+    /// A request whose last byte did not come within the time allowed.
+    pub(super) fn timeout(limit: Duration) -> Self {
+        Self::new(FailureClass::Timeout, format!("no whole response within {limit:?}"))
+    }
+
+    /// A connection that was not open within the time allowed.
+    pub(super) fn connect_timeout(limit: Duration) -> Self {
+        Self::new(FailureClass::ConnectTimeout, format!("no connection within {limit:?}"))
+    }
+
+    /// The one 1xx that ends what HTTP/1.1 says on a connection; no request of ours asks for it.
+    pub(super) fn switched() -> Self {
+        let message = "101 Switching Protocols, which nobody asked for";
+        Self::new(FailureClass::Protocol, message)
     }
 
     /// A connection that could not be opened.

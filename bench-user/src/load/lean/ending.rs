@@ -78,14 +78,14 @@ impl Stage<'_> {
     }
 
     /// Closes a connection on which the oldest request has failed, and with it all the others.
-    pub(super) fn close_failed(&mut self, nth: usize, class: FailureClass, message: &str) {
+    pub(super) fn close_failed(&mut self, nth: usize, first: &Failure) {
         let connection = &mut self.own.connections[nth];
         let informational = connection.response.informational();
         let flights = std::mem::take(&mut connection.flights);
         connection.close();
         for (place, flight) in flights.iter().enumerate() {
             let failure = if place == 0 {
-                Failure::new(class, message)
+                first.clone()
             } else {
                 Failure::new(FailureClass::ClosedBeforeBytes, AFTER_FAILURE)
             };
@@ -100,8 +100,7 @@ impl Stage<'_> {
         let timeout = self.own.timeout;
         let flights = std::mem::take(&mut connection.flights);
         if flights.is_empty() {
-            let message = format!("no connection within {:?}", self.own.dialer.timeout);
-            let failure = Failure::new(FailureClass::ConnectTimeout, message);
+            let failure = Failure::connect_timeout(self.own.dialer.timeout);
             return self.opening_failed(nth, &failure);
         }
         let mut informational = connection.response.informational();
@@ -109,8 +108,7 @@ impl Stage<'_> {
         for flight in &flights {
             let is_late = flight.sent_ns.saturating_add(self.timeout_ns) <= self.now_ns;
             let failure = if is_late {
-                let message = format!("no whole response within {timeout:?}");
-                Failure::new(FailureClass::Timeout, message)
+                Failure::timeout(timeout)
             } else {
                 Failure::new(FailureClass::ClosedBeforeBytes, AFTER_FAILURE)
             };

@@ -6,7 +6,7 @@ use rustix::net::{RecvFlags, recv};
 use super::response::Whole;
 use super::stage::Stage;
 use crate::clock;
-use crate::load::failure::FailureClass;
+use crate::load::failure::{Failure, FailureClass, SWITCHING_PROTOCOLS};
 use crate::load::outcome::Status;
 use crate::load::tally::Ended;
 
@@ -24,9 +24,6 @@ enum Reading {
     /// It was closed, by our own decision; with a failure or without one.
     Closed { is_good: bool },
 }
-
-/// The one 1xx that ends what HTTP/1.1 says on a connection; no request of ours asks for it.
-const SWITCHING_PROTOCOLS: u16 = 101;
 
 impl Stage<'_> {
     /// Reads what is there; `is_ending` when the end of the connection is known to be there, or
@@ -92,20 +89,20 @@ impl Stage<'_> {
                 Ok(None) => return None,
                 Ok(Some(whole)) => whole,
                 Err(broken) => {
-                    self.close_failed(nth, FailureClass::Parse, &broken.to_string());
+                    let failure = Failure::new(FailureClass::Parse, broken.to_string());
+                    self.close_failed(nth, &failure);
                     return Some(false);
                 }
             };
             if whole.status == SWITCHING_PROTOCOLS {
-                let message = "101 Switching Protocols, which nobody asked for";
-                self.close_failed(nth, FailureClass::Protocol, message);
+                self.close_failed(nth, &Failure::switched());
                 return Some(false);
             }
             bytes = &bytes[used..];
             let is_last = connection.flights.len() == 1;
             if whole.keeps_open && is_last && !bytes.is_empty() {
                 let message = "bytes after the end of a response";
-                self.close_failed(nth, FailureClass::UnexpectedBytes, message);
+                self.close_failed(nth, &Failure::new(FailureClass::UnexpectedBytes, message));
                 return Some(false);
             }
             // The server has answered without having read it all; what it takes the rest for is

@@ -3,6 +3,7 @@
 
 use super::chunks::Chunks;
 use super::head::{Broken, Framing, HEAD_BYTES_MAX, Head, Heads};
+use crate::load::failure::SWITCHING_PROTOCOLS;
 
 /// A head without an end is parsed again with every read up to this length, so that nonsense is
 /// refused at once; beyond it only when it may have ended, or has doubled.
@@ -181,15 +182,16 @@ impl Response {
 
     /// The head is whole: what comes next?
     fn enter(&mut self, head: Head, is_head: bool) -> Result<(), Broken> {
-        let is_informational = (100..200).contains(&head.status) && head.status != 101;
+        let is_informational =
+            (100..200).contains(&head.status) && head.status != SWITCHING_PROTOCOLS;
         if is_informational {
             self.informational += 1;
             return Ok(());
         }
         self.status = head.status;
         // 101 is the last response of HTTP on its connection.
-        self.keeps_open = head.keeps_open && head.status != 101;
-        let has_no_body = is_head || matches!(head.status, 101 | 204 | 304);
+        self.keeps_open = head.keeps_open && head.status != SWITCHING_PROTOCOLS;
+        let has_no_body = is_head || matches!(head.status, SWITCHING_PROTOCOLS | 204 | 304);
         self.part = match head.framing {
             _ if has_no_body => Part::Length(0),
             Framing::Length(length) => Part::Length(length),

@@ -27,13 +27,10 @@ use super::stream;
 use super::wire::{Wire, WireState};
 use crate::clock;
 use crate::fetch::lenient_client;
-use crate::load::failure::{Failure, FailureClass, chain};
+use crate::load::failure::{Failure, FailureClass, SWITCHING_PROTOCOLS, chain};
 use crate::load::outcome::Status;
 use crate::load::recorder::IsLive;
 use crate::load::requests::Prepared;
-
-/// Final for hyper, and no answer to any request of ours.
-const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// An open connection.
 #[derive(Debug)]
@@ -103,9 +100,9 @@ impl Http1 {
         let seen = Arc::clone(&self.informational);
         on_informational(&mut request, move |_head| _ = seen.fetch_add(1, Relaxed));
         let answer = self.whole_answer(request).await.map_err(|e| exchanging(&e, &self.wire))?;
+        // Final for hyper, and no answer to any request of ours.
         if answer.status.http == SWITCHING_PROTOCOLS {
-            let message = "101 Switching Protocols, which nobody asked for";
-            return Err(Failure::new(FailureClass::Protocol, message));
+            return Err(Failure::switched());
         }
         self.settle().await?;
         self.has_answered = true;

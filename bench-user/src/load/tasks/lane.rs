@@ -17,7 +17,7 @@ use super::trunk::{Trunk, Turn};
 use crate::clock;
 use crate::load::LoadSetup;
 use crate::load::dial::Dialer;
-use crate::load::failure::{Failure, FailureClass};
+use crate::load::failure::Failure;
 use crate::load::pause::pause_ns;
 use crate::load::recorder::{Live, Recorder};
 use crate::load::requests::{Prepared, Requests};
@@ -47,10 +47,6 @@ impl Setting {
         let until_ns = clock::now_ns() + pause_ns(failures_in_a_row);
         self.timeline.sleep_until(until_ns.min(self.recorder.window().end_ns)).await;
     }
-}
-
-pub(super) fn timed_out(class: FailureClass, what: &str, limit: Duration) -> Failure {
-    Failure::new(class, format!("{what} within {limit:?}"))
 }
 
 pub(super) fn after(start_ns: u64, span: Duration) -> u64 {
@@ -153,9 +149,7 @@ impl Lane {
         let result = timer.within(setting.limit_ns(sent_ns), self.answer(setting, request)).await;
         let bytes_out = self.retry.unwrap_or(0) + self.link.as_ref().map_or(0, Link::take_written);
         let is_timeout = result.is_none();
-        let result = result.unwrap_or_else(|| {
-            Err(timed_out(FailureClass::Timeout, "no whole response", setting.setup.timeout))
-        });
+        let result = result.unwrap_or_else(|| Err(Failure::timeout(setting.setup.timeout)));
         let informational = self.link.as_mut().map_or(0, Link::informational);
         if result.is_err() {
             self.link = None;
@@ -214,10 +208,8 @@ impl Lane {
         }
         let limit_ns = after(clock::now_ns(), setting.dialer.timeout);
         let result = timer.within(limit_ns, self.open(setting)).await;
-        let result = result.unwrap_or_else(|| {
-            let limit = setting.dialer.timeout;
-            Err(timed_out(FailureClass::ConnectTimeout, "no connection", limit))
-        });
+        let limit = setting.dialer.timeout;
+        let result = result.unwrap_or_else(|| Err(Failure::connect_timeout(limit)));
         let Err(failure) = result else { return true };
         if let Some(intended_ns) = setting.desk.next_to_fail() {
             setting.recorder.never_sent(intended_ns, failure);

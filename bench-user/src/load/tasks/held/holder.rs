@@ -8,11 +8,11 @@ use std::rc::Rc;
 
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
-use super::super::lane::{after, timed_out};
+use super::super::lane::after;
 use super::open::{Attempt, Open};
 use super::stage::{Current, Opening};
 use crate::clock;
-use crate::load::failure::FailureClass;
+use crate::load::failure::Failure;
 
 /// One connection, through all that it needs.
 #[derive(Debug)]
@@ -75,9 +75,10 @@ impl Holder {
         let mut timer = Deadline::new(opening.timeline);
         let limit_ns = after(clock::now_ns(), opening.dialer.timeout);
         let connecting = Attempt::connect(opening, self.place, self.was_open);
-        let result = timer.within(limit_ns, connecting).await.unwrap_or_else(|| {
-            Err(timed_out(FailureClass::ConnectTimeout, "no connection", opening.dialer.timeout))
-        });
+        let result = timer
+            .within(limit_ns, connecting)
+            .await
+            .unwrap_or_else(|| Err(Failure::connect_timeout(opening.dialer.timeout)));
         let attempt = match result {
             Ok(attempt) => attempt,
             Err(failure) => {

@@ -5,6 +5,7 @@
 //! complete response, and its connection is closed with it. Content codings are not asked for.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -17,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
 use super::super::http1::{Driver, exchanging};
-use super::super::lane::{Setting, timed_out};
+use super::super::lane::Setting;
 use super::super::stream;
 use super::super::wire::{Wire, WireState};
 use super::open::{Books, Closed};
@@ -94,7 +95,8 @@ impl EventConnection {
         let mut books = Books { sent_ns, head_ns: None, bytes_in: 0, bytes_out: 0 };
         let answer = timer.within(limit_ns, self.answer(request, &mut books)).await;
         let answer = answer.unwrap_or_else(|| {
-            Err(timed_out(FailureClass::Timeout, "no head of a response", setting.setup.timeout))
+            let message = format!("no head of a response within {:?}", setting.setup.timeout);
+            Err(Failure::new(FailureClass::Timeout, message))
         });
         books.bytes_out = self.wire.written();
         let how = match answer {
@@ -178,8 +180,8 @@ impl EventStream {
             Some(Ok(false)) => Ok(()),
             Some(Err(failure)) => Err(failure),
             None => {
-                let allowed = (self.limit_ns - self.books.sent_ns) / 1_000_000;
-                let message = format!("no event within {allowed} ms");
+                let allowed = Duration::from_nanos(self.limit_ns - self.books.sent_ns);
+                let message = format!("no event within {allowed:?}");
                 Err(Failure::new(FailureClass::Timeout, message))
             }
         };
