@@ -5,9 +5,9 @@
 //! write and one read; sockets are registered once, edge-triggered. It must give the same counts
 //! as the hyper client against every server.
 //!
-//! `response` and what is below it take bytes and know no socket; `connection` keeps what is out
-//! on a socket; `stage` is the loop, and `opening`, `sending`, `receiving` and `ending` are what it does
-//! with a connection.
+//! `response`, `head` and `chunks` take bytes and know no socket; `connection` keeps what is out on
+//! a socket; `stage` is the loop, and `opening`, `sending`, `receiving` and `ending` are what it
+//! does with a connection.
 
 mod chunks;
 mod connection;

@@ -21,8 +21,8 @@ use hyper::client::conn::http1::{Connection, SendRequest};
 use hyper::ext::on_informational;
 use hyper_util::rt::TokioIo;
 
-use super::lane::Setting;
 use super::link::{Answer, Repeat};
+use super::setting::Setting;
 use super::stream;
 use super::wire::{Wire, WireState};
 use crate::clock;

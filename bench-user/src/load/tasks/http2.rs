@@ -28,8 +28,8 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use super::grpc::{self, Messages};
-use super::lane::Setting;
 use super::link::{Answer, Repeat};
+use super::setting::Setting;
 use super::stream;
 use super::trunk::Trunk;
 use super::wire::{Wire, WireState};

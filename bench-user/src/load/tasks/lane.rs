@@ -1,57 +1,22 @@
 //! The loop of one lane: request, whole response, next request.
 //!
-//! Retry rule of HTTP/1.1. A server may close a keep-alive connection whenever no request is on it, and a
-//! client cannot see that close before it sends. A request that meets it (not the first on its
-//! connection, no byte of an answer came) is sent once more on a new connection if its method is
-//! idempotent; it is one request with one response time, from its first sending. The rule of
-//! HTTP/2 stands with its connection. Anything else that breaks is a failure.
-
-use std::sync::Arc;
-use std::time::Duration;
-
-use super::InFlight;
-use super::deadline::{Deadline, Timeline};
-use super::desk::Desk;
-use super::link::{Answer, Link, Repeat};
-use super::trunk::{Trunk, Turn};
-use crate::clock;
-use crate::load::LoadSetup;
-use crate::load::dial::Dialer;
-use crate::load::failure::Failure;
-use crate::load::pause::pause_ns;
-use crate::load::recorder::{Live, Recorder};
-use crate::load::requests::{Prepared, Requests};
-use crate::load::tally::Ended;
+//! Retry rule of HTTP/1.1. A server may close a keep-alive connection whenever no request is on
+//! it, and a client cannot see that close before it sends. A request that meets it (not the first
+//! on its connection, no byte of an answer came) is sent once more on a new connection if its
+//! method is idempotent; it is one request with one response time, from its first sending. The
+//! rule of HTTP/2 stands with its connection. Anything else that breaks is a failure.
 
 use std::rc::Rc;
 
-/// What the lanes of a worker have in common in one stage.
-#[derive(Debug, Clone)]
-pub(super) struct Setting {
-    pub(super) setup: Arc<LoadSetup>,
-    pub(super) requests: Requests,
-    pub(super) dialer: Dialer,
-    pub(super) live: Live,
-    pub(super) recorder: Rc<Recorder>,
-    pub(super) desk: Rc<Desk>,
-    pub(super) timeline: Timeline,
-}
-
-impl Setting {
-    pub(super) fn limit_ns(&self, start_ns: u64) -> u64 {
-        after(start_ns, self.setup.timeout)
-    }
-
-    /// Not past the window's end, where nothing is left to wait for.
-    pub(super) async fn pause(&self, failures_in_a_row: u32) {
-        let until_ns = clock::now_ns() + pause_ns(failures_in_a_row);
-        self.timeline.sleep_until(until_ns.min(self.recorder.window().end_ns)).await;
-    }
-}
-
-pub(super) fn after(start_ns: u64, span: Duration) -> u64 {
-    start_ns.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
-}
+use super::InFlight;
+use super::deadline::Deadline;
+use super::link::{Answer, Link, Repeat};
+use super::setting::{Setting, after};
+use super::trunk::{Trunk, Turn};
+use crate::clock;
+use crate::load::failure::Failure;
+use crate::load::requests::Prepared;
+use crate::load::tally::Ended;
 
 /// One lane, through all the links it needs.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::http1::Http1;
 use super::http2::Http2;
-use super::lane::Setting;
+use super::setting::Setting;
 use super::trunk::Trunk;
 use super::websocket::Websocket;
 use crate::load::failure::Failure;

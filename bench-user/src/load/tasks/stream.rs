@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpSocket, TcpStream, UnixStream};
 
-use super::lane::Setting;
+use super::setting::Setting;
 use crate::clock;
 use crate::load::dial::{Dialer, Endpoint, refuse_self_connect};
 use crate::load::failure::{Failure, FailureClass};

@@ -16,7 +16,7 @@ use tokio_tungstenite::tungstenite::{Error, Message, error::ProtocolError};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use url::Position;
 
-use super::lane::Setting;
+use super::setting::Setting;
 use super::stream;
 use super::wire::{Wire, WireState};
 use crate::clock;

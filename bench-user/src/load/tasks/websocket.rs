@@ -12,8 +12,8 @@ use futures_util::{SinkExt as _, Stream as _, StreamExt as _};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-use super::lane::Setting;
 use super::link::Answer;
+use super::setting::Setting;
 use super::upgrade::{self, broken};
 use super::wire::{Wire, WireState};
 use crate::clock;

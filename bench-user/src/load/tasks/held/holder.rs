@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
-use super::super::lane::after;
+use super::super::setting::after;
 use super::open::{Attempt, Open};
 use super::stage::{Current, Opening};
 use crate::clock;

@@ -3,7 +3,7 @@
 
 use tokio::io::AsyncReadExt as _;
 
-use super::super::lane::Setting;
+use super::super::setting::Setting;
 use super::super::stream::{self, Stream};
 use super::open::Closed;
 use crate::load::failure::Failure;

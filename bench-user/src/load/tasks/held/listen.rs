@@ -4,7 +4,7 @@
 //! It may be silent for as long as it likes. Pings are answered and count as comments.
 
 use super::super::InFlight;
-use super::super::lane::Setting;
+use super::super::setting::Setting;
 use super::super::websocket::{Came, Websocket};
 use super::open::{Books, Closed};
 use super::stage::Current;

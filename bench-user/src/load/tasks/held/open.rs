@@ -2,7 +2,7 @@
 
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
-use super::super::lane::Setting;
+use super::super::setting::Setting;
 use super::super::websocket::Websocket;
 use super::idle::Idle;
 use super::listen::Listener;
@@ -54,7 +54,8 @@ impl Attempt {
         })
     }
 
-    /// Asks for the stream, which is one request where there is one; `None` when it ended already, in the books.
+    /// Asks for the stream, which is one request where there is one; `None` when it ended already,
+    /// in the books.
     pub(super) async fn ask(
         self,
         setting: &Setting,

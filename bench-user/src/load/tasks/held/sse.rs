@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
 use super::super::http1::{Driver, exchanging};
-use super::super::lane::Setting;
+use super::super::setting::Setting;
 use super::super::stream;
 use super::super::wire::{Wire, WireState};
 use super::open::{Books, Closed};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tokio::sync::watch;
 
-use super::super::lane::Setting;
+use super::super::setting::Setting;
 use crate::clock;
 use crate::load::recorder::Recorder;
 
