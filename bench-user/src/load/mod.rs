@@ -14,41 +14,56 @@
 //!
 //! Each worker is a thread with its own engine, its own share of the connections and its own
 //! counters; nothing is shared while a stage runs, and the workers' histograms are added up at its
-//! end. Connections live from stage to stage: a stage adds what it lacks. A request belongs to the window when its end (last body
-//! byte, or failure) does; the account counts every request of the stage, so that it can be
-//! compared with a server that counts.
+//! end. Connections live from stage to stage: a stage adds what it lacks. A request belongs to the
+//! window when its end (last body byte, or failure) does; the account counts every request of the
+//! stage, so that it can be compared with a server that counts.
+//!
+//! The modules stand in the order of a stage: what is asked, how it is connected, when it is sent,
+//! who sends it, what is counted, what is said of it. `lean` and `tasks` are the two engines behind
+//! `worker::Engine`; they share all the rest, so that they can be each other's witness.
 
-mod address;
-mod control;
+// What is requested.
 mod crawl;
+mod links;
+mod requests;
+mod setup;
+mod urls;
+
+// Over which connections; what of that can be refused before a stage.
+mod address;
 mod descriptors;
 mod dial;
-mod events;
-mod failure;
-mod generator;
-mod interval;
-mod lean;
-mod links;
-mod outcome;
-mod own_fault;
+mod ports;
+mod tls;
+
+// When.
 mod pacer;
 mod parsed;
 mod pause;
-mod ports;
-mod recorder;
-mod requests;
-mod sample;
 mod schedule;
-mod setup;
+
+// By whom: the generator has workers, and a worker one of the two engines.
+mod control;
+mod generator;
+mod lean;
 mod sse;
-mod summary;
-mod tally;
 mod tasks;
-mod timing;
-mod tls;
-mod urls;
-mod usage;
 mod worker;
+
+// What is counted, by one worker.
+mod events;
+mod failure;
+mod interval;
+mod outcome;
+mod recorder;
+mod tally;
+mod timing;
+mod usage;
+
+// What is said of a stage.
+mod own_fault;
+mod sample;
+mod summary;
 
 #[cfg(test)]
 mod test_server;

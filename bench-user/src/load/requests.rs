@@ -29,8 +29,8 @@ pub enum RequestError {
     /// The list is empty.
     #[error("there is no address to request; give one with `url` or a list with `urls`")]
     NoAddress,
-    /// Another scheme than `http` or `https`.
-    #[error("{0}: only http:// and https:// addresses can be requested")]
+    /// Another scheme than those of HTTP and of WebSocket.
+    #[error("{0}: only http://, https://, ws:// and wss:// addresses can be requested")]
     Scheme(Url),
     /// A name or password in the address.
     #[error("{0}: an address cannot carry a user name; give it with `basic_auth` instead")]
