@@ -3,7 +3,7 @@
 //! `CLOCK_MONOTONIC` is what `bpf_ktime_get_ns` returns, so a stage boundary means the same
 //! instant on both sides. Wall time is only for the date in a record.
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 /// Nanoseconds in a clock tick of procfs (`USER_HZ` is 100 on every architecture of Linux).
 pub const PROC_TICK_NS: u64 = 10_000_000;
@@ -31,6 +31,16 @@ pub fn thread_cpu_ns() -> u64 {
 #[expect(clippy::disallowed_methods, reason = "the one place where wall time is read")]
 pub fn wall_rfc3339() -> String {
     humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string()
+}
+
+/// The same length of time, or instant, as the kernel's calls take it.
+#[must_use]
+pub fn timespec(ns: u64) -> Timespec {
+    const SECOND: u64 = 1_000_000_000;
+    Timespec {
+        tv_sec: i64::try_from(ns / SECOND).expect("a u64 of ns has few enough seconds"),
+        tv_nsec: i64::try_from(ns % SECOND).expect("a remainder of a second fits"),
+    }
 }
 
 fn read(clock: ClockId) -> u64 {

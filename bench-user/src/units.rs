@@ -24,8 +24,14 @@ impl Span {
     /// Nanoseconds.
     #[must_use]
     pub fn as_ns(self) -> u64 {
-        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
+        ns(self.0)
     }
+}
+
+/// Nanoseconds of a length of time; one of centuries is as long as a `u64` can say.
+#[must_use]
+pub fn ns(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl std::str::FromStr for Span {

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::measured::Measured;
-use crate::units::show_ns;
+use crate::units::{ns, show_ns};
 
 /// What was there when a stage began.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -76,7 +76,7 @@ pub(super) trait World {
 /// Waits until nothing is left behind that a stage of so many connections would feel, or for
 /// `longest`; `None` when the run is to end.
 pub(super) fn wait(world: &mut impl World, connections: u32, longest: Duration) -> Option<Before> {
-    let longest_ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+    let longest_ns = ns(longest);
     let mut began_ns = None;
     loop {
         let mut before = world.read();

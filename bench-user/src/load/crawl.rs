@@ -144,7 +144,7 @@ enum Landing {
 
 impl<'a> Walk<'a> {
     fn new(limits: &'a CrawlLimits, fetcher: &'a Fetcher) -> Self {
-        let within_ns = u64::try_from(limits.within.as_nanos()).unwrap_or(u64::MAX);
+        let within_ns = crate::units::ns(limits.within);
         Self {
             limits,
             fetcher,

@@ -15,6 +15,7 @@ use super::Window;
 use super::schedule::Schedule;
 use super::timing::Timing;
 use crate::plan::CatchUp;
+use crate::units::ns;
 
 /// With [`CatchUp::Cap`], late requests are sent at this multiple of the rate.
 pub(super) const CAP: f64 = 2.0;
@@ -54,13 +55,13 @@ impl Pacer {
         window: Window,
     ) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "workers are few")]
-        let gap_ns = std::time::Duration::from_secs_f64(workers as f64 / (rps * CAP)).as_nanos();
+        let gap = std::time::Duration::from_secs_f64(workers as f64 / (rps * CAP));
         Self {
             noticed: schedule.clone(),
             unsent: schedule,
             waiting: 0,
             policy,
-            gap_ns: u64::try_from(gap_ns).unwrap_or(u64::MAX),
+            gap_ns: ns(gap),
             may_send_ns: 0,
             window,
             paced: Paced { scheduled: 0, sent: 0, skipped: 0, lateness: Timing::new() },

@@ -19,6 +19,7 @@ use super::tally::Tally;
 use super::tasks::{Held, Tasks};
 use super::{LoadSetup, StageLoad};
 use crate::plan::Client;
+use crate::units::ns;
 
 /// Between the first connects of two connections, ns: 1,600 connections open over 160 ms, so
 /// that the stage's own start does not overflow the target's accept queue.
@@ -125,7 +126,6 @@ impl Worker {
 
     fn share(&self, order: &Order) -> Share {
         let stage = &order.stage;
-        let cooldown_ns = u64::try_from(stage.cooldown.as_nanos()).unwrap_or(u64::MAX);
         let pacer = stage.open_loop.map(|open| {
             let rate = (open.rps, open.arrivals, open.seed);
             let schedule = Schedule::new(rate, order.start_ns, self.index, order.active);
@@ -134,7 +134,7 @@ impl Worker {
         Share {
             places: (self.index..stage.connections as usize).step_by(order.active).collect(),
             start_ns: order.start_ns,
-            cutoff_ns: stage.window.end_ns.saturating_add(cooldown_ns),
+            cutoff_ns: stage.window.end_ns.saturating_add(ns(stage.cooldown)),
             pacer,
         }
     }

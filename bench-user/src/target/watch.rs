@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -40,20 +40,12 @@ impl Watch {
         loop {
             let left = deadline.saturating_sub(clock::now_ns());
             let mut fds = [PollFd::from_borrowed_fd(self.0.as_fd(), PollFlags::IN)];
-            match poll(&mut fds, Some(&timespec(left))) {
+            match poll(&mut fds, Some(&clock::timespec(left))) {
                 Ok(ready) => return Ok(ready > 0),
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-    }
-}
-
-fn timespec(ns: u64) -> Timespec {
-    const SECOND: u64 = 1_000_000_000;
-    Timespec {
-        tv_sec: i64::try_from(ns / SECOND).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(ns % SECOND).expect("a remainder of a second fits"),
     }
 }
 

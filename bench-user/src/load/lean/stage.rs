@@ -8,7 +8,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use rustix::event::epoll::{self, EventFlags};
-use rustix::time::Timespec;
 
 use super::connection::{Connection, Phase};
 use super::{EVENTS, Lean};
@@ -17,6 +16,7 @@ use crate::load::pacer::Pacer;
 use crate::load::recorder::Recorder;
 use crate::load::usage::Watch;
 use crate::load::worker::{RAMP_STEP_NS, Share};
+use crate::units::ns;
 
 /// Longest time between two looks at whether the stage was stopped, ns.
 const TICK_NS: u64 = 10_000_000;
@@ -58,8 +58,7 @@ pub(super) struct Stage<'a> {
 impl<'a> Stage<'a> {
     pub(super) fn new(own: &'a mut Lean, share: Share, recorder: &'a Recorder) -> Self {
         let now_ns = clock::now_ns();
-        let in_ns = |span: std::time::Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        let (timeout_ns, connect_timeout_ns) = (in_ns(own.timeout), in_ns(own.dialer.timeout));
+        let (timeout_ns, connect_timeout_ns) = (ns(own.timeout), ns(own.dialer.timeout));
         Self {
             own,
             recorder,
@@ -129,7 +128,7 @@ impl<'a> Stage<'a> {
     /// Waits for news until that instant, and does what there is to do.
     fn turn(&mut self, until_ns: u64) {
         let until_ns = if self.unread.is_empty() { until_ns } else { 0 };
-        let wait = timespec(until_ns.saturating_sub(clock::now_ns()));
+        let wait = clock::timespec(until_ns.saturating_sub(clock::now_ns()));
         let mut events = std::mem::take(&mut self.own.events);
         // The one error that remains, since the engine has tried this before, is a signal.
         let count = epoll::wait(&self.own.epoll, &mut events[..], Some(&wait)).unwrap_or(0);
@@ -259,12 +258,4 @@ pub(super) fn token(nth: usize, generation: u32) -> u64 {
 fn connection_of(token: u64) -> Option<(usize, u32)> {
     let nth = usize::try_from(token & u64::from(u32::MAX)).ok()?;
     Some((nth, u32::try_from(token >> 32).ok()?))
-}
-
-fn timespec(ns: u64) -> Timespec {
-    const SECOND: u64 = 1_000_000_000;
-    Timespec {
-        tv_sec: i64::try_from(ns / SECOND).unwrap_or(i64::MAX),
-        tv_nsec: i64::try_from(ns % SECOND).unwrap_or(0),
-    }
 }

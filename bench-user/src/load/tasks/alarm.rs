@@ -11,6 +11,8 @@ use rustix::time::{
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use crate::clock;
+
 /// A timer of the kernel, on the runtime's own epoll.
 #[derive(Debug)]
 pub(super) struct Alarm(AsyncFd<OwnedFd>);
@@ -29,13 +31,8 @@ impl Alarm {
 
     /// Waits until `at_ns` of `CLOCK_MONOTONIC`; not at all when it has passed.
     pub(super) async fn sleep_until(&self, at_ns: u64) -> io::Result<()> {
-        const SECOND: u64 = 1_000_000_000;
         // An instant of 0 would turn the timer off.
-        let at_ns = at_ns.max(1);
-        let value = Timespec {
-            tv_sec: i64::try_from(at_ns / SECOND).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(at_ns % SECOND).unwrap_or(0),
-        };
+        let value = clock::timespec(at_ns.max(1));
         let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: value };
         timerfd_settime(&self.0, TimerfdTimerFlags::ABSTIME, &once)?;
         loop {
@@ -54,7 +51,6 @@ impl Alarm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock;
 
     #[tokio::test]
     async fn it_never_rings_early_and_at_once_for_the_past() {

@@ -12,6 +12,7 @@ use crate::load::dial::Dialer;
 use crate::load::pause::pause_ns;
 use crate::load::recorder::{Live, Recorder};
 use crate::load::requests::Requests;
+use crate::units::ns;
 
 /// Shared by all of them, and cheap to copy.
 #[derive(Debug, Clone)]
@@ -38,5 +39,5 @@ impl Setting {
 }
 
 pub(super) fn after(start_ns: u64, span: Duration) -> u64 {
-    start_ns.saturating_add(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    start_ns.saturating_add(ns(span))
 }
