@@ -11,6 +11,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use super::*;
 use crate::fetch::{FetchError, Fetcher, Spoken};
+use crate::load::{CrawlLimits, crawl};
 use crate::plan::TlsSpec;
 use crate::tls::TlsError;
 
@@ -194,10 +195,13 @@ fn an_unusable_certificate_file_ends_the_generator_before_its_first_connection()
 }
 
 #[test]
-fn readiness_is_asked_over_the_same_tls() {
+fn readiness_and_pages_are_asked_over_the_same_tls() {
     let server = SecureServer::start(1);
     let get = |spoken, tls| Fetcher::new(spoken, tls).get(&server.url(), Duration::from_secs(20));
     assert_eq!(&get(Spoken::Http1, server.trusted()).unwrap().body[..], b"hello");
+    let fetcher = Fetcher::new(Spoken::Http1, server.trusted());
+    let found = crawl(&server.url(), &CrawlLimits::default(), &fetcher).unwrap();
+    assert_eq!(found.pages, [server.url()]);
     let stranger = SecureServer::start(1);
     let refused = get(Spoken::Http1, stranger.trusted()).unwrap_err();
     assert!(matches!(&refused, FetchError::Http(_, why) if why.contains("TLS")), "{refused}");

@@ -198,21 +198,24 @@ fn of_family(load: &LoadSpec, target: &str, url: &Url) -> Result<(), PlanError> 
     })
 }
 
-/// Questions besides the load (is it ready, which pages has it) are plain HTTP/1.1 over TCP.
+/// Questions besides the load (is it ready, which pages has it) are GETs over TCP, with TLS where
+/// the address has it.
 fn side_requests(load: &LoadSpec, target: &TargetSpec, base: &Url) -> Result<(), PlanError> {
-    let is_plain = load.unix_socket.is_none() && !tls::is_at(base);
+    let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
+    let is_tcp = load.unix_socket.is_none();
     let crawls = matches!(&target.urls, Some(UrlSource::Named(word)) if word == "crawl");
-    ensure(!crawls || (is_plain && base.scheme() == "http"), || {
+    ensure(!crawls || (is_tcp && is_http(base)), || {
         format!(
-            "target \"{}\" cannot be crawled but over plain http://: list its `urls`",
+            "target \"{}\" cannot be crawled but over TCP at an http:// or https:// address: list \
+             its `urls`",
             target.name
         )
     })?;
-    let is_whole = |ready: &String| Url::parse(ready).is_ok_and(|url| url.scheme() == "http");
-    ensure(is_plain || target.ready.as_ref().is_none_or(is_whole), || {
+    let is_whole = |ready: &String| Url::parse(ready).is_ok_and(|url| is_http(&url));
+    ensure(is_tcp || target.ready.as_ref().is_none_or(is_whole), || {
         format!(
-            "target \"{}\" is asked whether it is `ready` over plain http://: give that address in \
-             full, or leave it out to wait until it takes connections",
+            "target \"{}\" is asked whether it is `ready` over TCP and not over the unix socket: \
+             give that address in full, or leave it out to wait until it takes connections",
             target.name
         )
     })

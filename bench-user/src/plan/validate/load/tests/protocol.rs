@@ -123,23 +123,29 @@ fn the_open_loop_is_for_requests_with_an_end() {
 }
 
 #[test]
-fn questions_besides_the_load_are_plain_http() {
+fn questions_besides_the_load_are_gets_over_tcp() {
     let target = |keys: &str| format!("[[target]]\nname = \"t\"\n{keys}\n");
-    let crawl = "target \"t\" cannot be crawled but over plain http://: list its `urls`";
-    let ready = "target \"t\" is asked whether it is `ready` over plain http://: give that address \
-                 in full, or leave it out to wait until it takes connections";
+    let crawl = "target \"t\" cannot be crawled but over TCP at an http:// or https:// address: \
+                 list its `urls`";
+    let ready = "target \"t\" is asked whether it is `ready` over TCP and not over the unix \
+                 socket: give that address in full, or leave it out to wait until it takes \
+                 connections";
     let socket = "[load]\nunix_socket = \"s\"\n";
+    let websocket = "[load]\nprotocol = \"websocket\"\n";
     let (http, https) = ("url = \"http://h/\"", "url = \"https://h/\"");
     for (before, url, key, sentence) in [
-        ("", https, "urls = \"crawl\"", crawl),
+        (websocket, "url = \"ws://h/\"", "urls = \"crawl\"", crawl),
         (socket, http, "urls = \"crawl\"", crawl),
-        ("", https, "ready = \"/up\"", ready),
         (socket, http, "ready = \"/up\"", ready),
     ] {
         let text = format!("{before}{}", target(&format!("{url}\n{key}")));
         assert_eq!(whole(&text).unwrap_err().to_string(), sentence, "{text}");
     }
-    whole(&target(&format!("{https}\nready = \"http://h:8080/up\""))).unwrap();
+    for key in ["urls = \"crawl\"", "ready = \"/up\"", "ready = \"http://h:8080/up\""] {
+        whole(&target(&format!("{https}\n{key}"))).unwrap();
+    }
+    whole(&format!("{socket}{}", target(&format!("{http}\nready = \"https://h:8443/up\""))))
+        .unwrap();
 }
 
 #[test]
