@@ -81,7 +81,13 @@ fn of_stage<'a>(exported: &Exported<'a>) -> Vec<Interval<'a>> {
     let measures = [
         ("response_ns", Some(&load.response_ns)),
         ("service_ns", load.service_ns.as_ref()),
+        ("first_byte_ns", Some(&load.first_byte_ns)),
+        ("lateness_ns", load.offered.as_ref().map(|offered| &offered.lateness_ns)),
         ("connect_ns", Some(&load.connect_ns)),
+        ("tls_ns", Some(&load.tls_ns)),
+        ("upgrade_ns", Some(&load.upgrade_ns)),
+        ("first_event_ns", load.events.as_ref().map(|events| &events.first_event_ns)),
+        ("gap_ns", load.events.as_ref().map(|events| &events.gap_ns)),
         ("runqlat_ns", stage.sched.value().map(|sched| &sched.runqlat_ns)),
     ];
     let interval = |(measure, times): (&str, Option<&'a Distribution>)| {
