@@ -3,9 +3,9 @@
 //! All rates are medians of achieved rates over the counted repetitions: of requests, or of
 //! events where connections hold streams open.
 //!
-//! * peak: the stage with the highest rate, of those that are valid as far as their rate goes. Where
-//!   no stage of a closed ladder is, of all: the figure is then marked and carries no claim, and
-//!   still says what was seen. In the open loop a rate that was not achieved is no rate at all.
+//! * peak: the stage with the highest rate, of those that are valid as far as their rate goes.
+//!   Where no stage of a closed ladder is, of all: the figure is then marked and carries no claim,
+//!   and still says what was seen. In the open loop a rate that was not achieved is no rate at all.
 //! * knee, closed loop: the first stage that reaches 95 % of the peak. More connections than that
 //!   wait longer for almost the same.
 //! * knee, open loop: the stage with the highest achieved rate over its p99 response time
@@ -13,8 +13,8 @@
 //!   is achieved until the server is full, so the first sign of it is in the response time; up to
 //!   this stage the rate grows faster than the time, from there on the time does.
 //! * plateau: the mean rate of the stages from the knee on that stay within 10 % of the peak.
-//!   Invalid ones are left out, as at the peak. A knee at the last stage has no plateau: nothing says that the next stage would not have
-//!   been faster still.
+//!   Invalid ones are left out, as at the peak. A knee at the last stage has no plateau: nothing
+//!   says that the next stage would not have been faster still.
 
 use super::bootstrap::median;
 use super::levels::Step;

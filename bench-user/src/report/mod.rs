@@ -2,8 +2,8 @@
 //!
 //! Content and format are apart: `run`, `claims`, `compare` and `sample` each build a page of
 //! plain blocks, and `text` and `markdown` draw any page, so both show the same figures; `json`
-//! is the data itself and `export` hands it to other tools. Pure: no clock, no environment, no terminal. A figure becomes percent here
-//! and in the sentences of the record, never in its numbers.
+//! is the data itself and `export` hands it to other tools. Pure: no clock, no environment, no
+//! terminal. A figure becomes percent here and in the sentences of the record, never in its numbers.
 
 mod claims;
 mod compare;
