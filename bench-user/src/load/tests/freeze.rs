@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::super::test_server::{Site, Tally, row};
 use super::super::{Generator, IntervalLoad, LoadSample, OpenLoop};
-use super::{CONNECTIONS, MS, check_books, trial};
+use super::{CONNECTIONS, MS, check_books, trial_of};
 use crate::clock;
 use crate::distribution::Distribution;
 use crate::plan::{Arrivals, CatchUp, Client};
@@ -35,8 +35,7 @@ struct Frozen {
 
 fn frozen(client: Client, open_loop: Option<OpenLoop>) -> Frozen {
     let site = Site::start();
-    let mut trial = trial(&[site.url(row("plain").unwrap())]);
-    trial.setup.client = client;
+    let mut trial = trial_of(client, &[site.url(row("plain").unwrap())]);
     trial.stage.open_loop = open_loop;
     let mut generator = Generator::start(trial.setup).unwrap();
     let start_ns = clock::now_ns();

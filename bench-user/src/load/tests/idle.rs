@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::*;
 
 fn of_idle(address: std::net::SocketAddr) -> Trial {
-    let mut trial = trial(&[format!("http://{address}/").parse().unwrap()]);
+    let mut trial = trial_of(Client::Hyper, &[format!("http://{address}/").parse().unwrap()]);
     trial.setup.protocol = Protocol::Idle;
     trial
 }

@@ -4,7 +4,9 @@
 /// A site that is crawled.
 mod crawl;
 
-/// The same tests for a client.
+/// The same tests for a client: every file below is compiled once for each, as
+/// `tests::hyper::answered` and `tests::lean::answered`. In such a file `trial`, `against` and
+/// `against_with` are those of its client; every other file names the client with `trial_of`.
 macro_rules! tests_of {
     ($name:ident, $client:expr) => {
         #[path = "."]
@@ -58,6 +60,8 @@ tests_of!(lean, Client::Lean);
 /// What only the lean client does.
 mod only_lean;
 
+// By both clients, in turn.
+
 /// The open loop against arithmetic.
 mod exact;
 
@@ -70,6 +74,8 @@ mod matrix;
 /// Servers that take no connections.
 mod unreachable;
 
+// By the hyper client, which alone speaks what they are about.
+
 /// Connections that are only held.
 mod idle;
 
@@ -78,6 +84,7 @@ mod sse;
 
 /// Calls of gRPC.
 mod grpc;
+
 /// WebSockets.
 mod websocket;
 
@@ -146,11 +153,6 @@ fn trial_of(client: Client, urls: &[Url]) -> Trial {
         cooldown: Duration::from_secs(20),
     };
     Trial { setup, stage }
-}
-
-/// The same by the hyper client, where a test chooses its clients itself.
-fn trial(urls: &[Url]) -> Trial {
-    trial_of(Client::Hyper, urls)
 }
 
 fn run(trial: Trial) -> (LoadSample, Vec<IntervalLoad>) {

@@ -72,30 +72,6 @@ fn a_large_body_is_written_as_the_socket_takes_it() {
 }
 
 #[test]
-fn unix_sockets_carry_the_same_requests() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("socket");
-    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            std::thread::spawn(move || {
-                use std::io::{Read as _, Write as _};
-                let mut stream = stream.unwrap();
-                while stream.read(&mut [0; 4096]).is_ok_and(|bytes| bytes > 0) {
-                    drop(stream.write_all(OK.as_bytes()));
-                }
-            });
-        }
-    });
-    let mut trial = trial_of(Client::Lean, &["http://localhost/".parse().unwrap()]);
-    trial.setup.dial.unix_socket = Some(path);
-    let (sample, _) = run(trial);
-    assert!(sample.outcomes.ok > 0);
-    assert_eq!((sample.account.failed, sample.account.in_flight_at_end), (0, 0));
-    assert_eq!(sample.bytes_in, 5 * sample.requests);
-}
-
-#[test]
 fn what_closes_between_two_stages_fails_nothing_however_many_connections() {
     const MANY: u32 = 600;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

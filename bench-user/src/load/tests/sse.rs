@@ -16,7 +16,7 @@ fn chunk(text: &str) -> String {
 }
 
 fn of_events(urls: &[Url]) -> Trial {
-    let mut trial = trial(urls);
+    let mut trial = trial_of(Client::Hyper, urls);
     trial.setup.protocol = Protocol::Sse;
     trial
 }

@@ -8,9 +8,7 @@ use super::*;
 const CLIENTS: [Client; 2] = [Client::Hyper, Client::Lean];
 
 fn trial_at(address: std::net::SocketAddr, client: Client) -> Trial {
-    let mut trial = trial(&[format!("http://{address}/").parse().unwrap()]);
-    trial.setup.client = client;
-    trial
+    trial_of(client, &[format!("http://{address}/").parse().unwrap()])
 }
 
 /// Every request failed by this class, and nothing else happened.

@@ -55,7 +55,8 @@ impl WsServer {
     }
 
     fn trial(&self) -> Trial {
-        let mut trial = trial(&[format!("ws://{}/echo?a=1", self.address).parse().unwrap()]);
+        let mut trial =
+            trial_of(Client::Hyper, &[format!("ws://{}/echo?a=1", self.address).parse().unwrap()]);
         trial.setup.protocol = Protocol::Websocket;
         trial
     }
@@ -214,7 +215,7 @@ fn a_server_that_does_not_upgrade_fails_by_protocol() {
         peer.answer("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
         Next::Close
     });
-    let mut trial = trial(&[server.url("/a")]);
+    let mut trial = trial_of(Client::Hyper, &[server.url("/a")]);
     trial.setup.protocol = Protocol::Websocket;
     trial.setup.requests.body = Some("x".into());
     let sample = run_until(trial, |progress| progress.failed >= 5);

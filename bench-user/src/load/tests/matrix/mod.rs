@@ -13,7 +13,7 @@ use bytes::Bytes;
 
 use super::super::test_server::{Row, Site, rows};
 use super::super::{LoadSample, OpenLoop};
-use super::{CONNECTIONS, MS, trial};
+use super::{CONNECTIONS, MS, trial_of};
 use crate::clock;
 use crate::load::Generator;
 use crate::plan::{Arrivals, CatchUp, Client};
@@ -122,8 +122,7 @@ fn check(row: &'static Row, mode: Mode, method: &'static str) -> Vec<String> {
 }
 
 fn stage(site: &Site, row: &Row, mode: Mode, method: &str) -> LoadSample {
-    let mut trial = trial(&[site.url(row)]);
-    trial.setup.client = mode.client;
+    let mut trial = trial_of(mode.client, &[site.url(row)]);
     trial.setup.pipeline = mode.pipeline;
     trial.setup.requests.method = Some(method.to_owned());
     let has_body = matches!(method, "POST" | "PUT");
