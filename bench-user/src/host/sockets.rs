@@ -63,31 +63,57 @@ pub fn time_wait() -> Measured<u64> {
     text.and_then(|text| tw(&text).ok_or("this kernel has no count of TIME_WAIT".to_owned())).into()
 }
 
-/// Local ports of one source address that a connection may get, while so many sockets are in
-/// TIME_WAIT. Their ports count as taken, unless the kernel gives them out again
-/// (`tcp_tw_reuse`), which by default it does on the loopback, and `is_over`: it does so only a
-/// second after the last of them was closed.
+/// Local ports of one source address, in our network namespace and for either family.
 ///
 /// # Errors
 /// When the kernel's settings cannot be read.
-pub fn local_ports_free(time_wait: u64, is_loopback: bool, is_over: bool) -> Result<u64, String> {
-    let setting = |name: &str| {
-        let path = Path::new("/proc/sys/net/ipv4").join(name);
-        std::fs::read_to_string(&path)
-            .map_err(|e| format!("{} cannot be read: {e}", path.display()))
-    };
+pub fn local_ports() -> Result<u64, String> {
     let range = setting("ip_local_port_range")?;
-    let reuse = if is_over { setting("tcp_tw_reuse").unwrap_or_default() } else { String::new() };
-    ports_free(&range, reuse.trim(), time_wait, is_loopback)
+    ports_of(&range, &setting("ip_local_reserved_ports").unwrap_or_default())
         .ok_or_else(|| format!("the range of local ports is `{}`", range.trim()))
 }
 
-fn ports_free(range: &str, reuse: &str, time_wait: u64, is_loopback: bool) -> Option<u64> {
-    let mut ends = range.split_whitespace().map(str::parse::<u64>);
-    let (low, high) = (ends.next()?.ok()?, ends.next()?.ok()?);
-    let all = (high + 1).checked_sub(low)?;
+/// Those that a connection may get while so many sockets are in TIME_WAIT. Their ports count as
+/// taken, unless the kernel gives them out again (`tcp_tw_reuse`), which by default it does on the
+/// loopback, and `is_over`: it does so only a second after the last of them was closed.
+///
+/// # Errors
+/// As [`local_ports`].
+pub fn local_ports_free(time_wait: u64, is_loopback: bool, is_over: bool) -> Result<u64, String> {
+    let reuse = if is_over { setting("tcp_tw_reuse").unwrap_or_default() } else { String::new() };
+    Ok(ports_free(local_ports()?, reuse.trim(), time_wait, is_loopback))
+}
+
+fn setting(name: &str) -> Result<String, String> {
+    let path = Path::new("/proc/sys/net/ipv4").join(name);
+    std::fs::read_to_string(&path).map_err(|e| format!("{} cannot be read: {e}", path.display()))
+}
+
+fn ports_free(all: u64, reuse: &str, time_wait: u64, is_loopback: bool) -> u64 {
     let is_reused = reuse == "1" || (reuse == "2" && is_loopback);
-    Some(if is_reused { all } else { all.saturating_sub(time_wait) })
+    if is_reused { all } else { all.saturating_sub(time_wait) }
+}
+
+/// Ports of the range `"32768\t60999"` without the reserved ones, `"40000,50000-50010"`; `None`
+/// where it is no such range.
+fn ports_of(range: &str, reserved: &str) -> Option<u64> {
+    let mut bounds = range.split_whitespace().map(str::parse::<u64>);
+    let (low, high) = (bounds.next()?.ok()?, bounds.next()?.ok()?);
+    // The kernel draws from an even number of ports: it leaves the last of an odd range alone
+    // (v6.1, net/ipv4/inet_hashtables.c, __inet_hash_connect).
+    let size = (high + 1).checked_sub(low)?;
+    let size = if size > 1 { size & !1 } else { size };
+    let end = low + size;
+    let taken: u64 = reserved
+        .trim()
+        .split(',')
+        .filter_map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            Some((first.parse::<u64>().ok()?, last.parse::<u64>().ok()?))
+        })
+        .map(|(first, last)| (last + 1).min(end).saturating_sub(first.max(low)))
+        .sum();
+    Some(size.saturating_sub(taken))
 }
 
 /// The `tw` of the line `TCP:` of sockstat.
@@ -136,14 +162,25 @@ mod tests {
 
     #[test]
     fn ports_in_time_wait_are_taken_unless_the_kernel_gives_them_out_again() {
-        let free = |reuse, is_loopback| ports_free("32768\t60999\n", reuse, 28_000, is_loopback);
-        assert_eq!((free("0", true), free("2", false)), (Some(232), Some(232)));
-        assert_eq!((free("2", true), free("1", false)), (Some(28_232), Some(28_232)));
-        assert_eq!(ports_free("10 19", "0", 50, false), Some(0));
-        assert_eq!(ports_free("x", "0", 0, false), None);
+        let free = |reuse, is_loopback| ports_free(28_232, reuse, 28_000, is_loopback);
+        assert_eq!((free("0", true), free("2", false)), (232, 232));
+        assert_eq!((free("2", true), free("1", false)), (28_232, 28_232));
+        assert_eq!(ports_free(10, "0", 50, false), 0);
         assert!(local_ports_free(0, true, true).is_ok());
         // Within that second none is given out again, whatever the setting is.
         assert_eq!(local_ports_free(u64::MAX, true, false), Ok(0));
+    }
+
+    #[test]
+    fn the_range_is_inclusive_even_and_without_what_is_reserved() {
+        assert_eq!(ports_of("32768\t60999\n", "\n"), Some(28_232));
+        assert_eq!(ports_of("20000 20199", ""), Some(200));
+        assert_eq!(ports_of("20000 20200", ""), Some(200));
+        assert_eq!(ports_of("20000 20000", ""), Some(1));
+        assert_eq!(ports_of("20000 20199", "8080,20010,20100-20109,20195-30000\n"), Some(184));
+        assert_eq!(ports_of("20000 20199", "1-65535"), Some(0));
+        assert_eq!(ports_of("", ""), None);
+        assert_eq!(ports_of("9 4", ""), None);
     }
 
     #[test]
