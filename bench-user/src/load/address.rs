@@ -71,10 +71,9 @@ pub(super) fn ensure_alike(urls: &[Url]) -> Result<(), AddressError> {
 fn of_family(name: &str, family: Option<Family>) -> Result<Vec<SocketAddr>, AddressError> {
     let mut addresses = resolve(name)?;
     if let Some(family) = family {
-        addresses.retain(|address| address.is_ipv4() == (family == Family::Ipv4));
+        addresses.retain(|address| Family::of(address.ip()) == family);
         if addresses.is_empty() {
-            let family = if family == Family::Ipv4 { "IPv4" } else { "IPv6" };
-            return Err(AddressError::Family(name.to_owned(), family));
+            return Err(AddressError::Family(name.to_owned(), family.name()));
         }
     }
     Ok(addresses)

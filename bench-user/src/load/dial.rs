@@ -81,7 +81,7 @@ impl Dialer {
                 Endpoint::Unix(unix_socket(path)?)
             }
             None => {
-                let of_source = dial.sources.first().map(|source| family_of(*source));
+                let of_source = dial.sources.first().copied().map(Family::of);
                 Endpoint::Tcp(address::pin(urls, dial.family.or(of_source))?)
             }
         };
@@ -114,10 +114,6 @@ impl Dialer {
         setsockopt(&socket, IpBindAddressNoPort, &true).ok();
         Ok(bind(&socket, &SocketAddr::new(source, 0))?)
     }
-}
-
-const fn family_of(address: IpAddr) -> Family {
-    if address.is_ipv4() { Family::Ipv4 } else { Family::Ipv6 }
 }
 
 fn unix_socket(path: &Path) -> Result<Arc<Path>, DialError> {

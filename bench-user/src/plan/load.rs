@@ -116,6 +116,23 @@ pub enum Family {
     Ipv6,
 }
 
+impl Family {
+    /// The family of an address.
+    #[must_use]
+    pub const fn of(address: IpAddr) -> Self {
+        if address.is_ipv4() { Self::Ipv4 } else { Self::Ipv6 }
+    }
+
+    /// As people write it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ipv4 => "IPv4",
+            Self::Ipv6 => "IPv6",
+        }
+    }
+}
+
 /// How the requests of an open loop are spread over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -192,6 +209,12 @@ impl LoadSpec {
     #[must_use]
     pub fn cooldown(&self) -> Duration {
         self.timeout.0.min(Duration::from_secs(5))
+    }
+
+    /// The family that connections are of: the one asked for, or that of their source addresses.
+    #[must_use]
+    pub fn family(&self) -> Option<Family> {
+        self.family.or(self.sources.first().copied().map(Family::of))
     }
 
     /// Asks servers, outside of stages, in the way in which they are loaded.

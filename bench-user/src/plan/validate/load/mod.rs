@@ -4,7 +4,6 @@
 mod protocol;
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
 
 use hyper::Method;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -95,6 +94,7 @@ fn sources(load: &LoadSpec) -> Result<(), PlanError> {
             None => Ok(()),
         };
     }
+    let Some(family) = load.family() else { return Ok(()) };
     let mut seen = BTreeSet::new();
     for source in &load.sources {
         ensure(seen.insert(source), || {
@@ -103,28 +103,15 @@ fn sources(load: &LoadSpec) -> Result<(), PlanError> {
         ensure(!source.is_unspecified() && !source.is_multicast(), || {
             format!("`sources` has {source}, which no connection comes from: give own addresses")
         })?;
-        let family = load.family.or(load.sources.first().map(|first| family_of(*first)));
-        ensure(family == Some(family_of(*source)), || {
+        ensure(family == Family::of(*source), || {
             format!(
                 "`sources` has {source}, and connections come from {} addresses: give addresses \
                  of one family, that of `family`",
-                name_of(family)
+                family.name()
             )
         })?;
     }
     Ok(())
-}
-
-/// The family of an address.
-pub(super) const fn family_of(address: IpAddr) -> Family {
-    if address.is_ipv4() { Family::Ipv4 } else { Family::Ipv6 }
-}
-
-const fn name_of(family: Option<Family>) -> &'static str {
-    match family {
-        Some(Family::Ipv6) => "IPv6",
-        _ => "IPv4",
-    }
 }
 
 fn tls(tls: &TlsSpec) -> Result<(), PlanError> {

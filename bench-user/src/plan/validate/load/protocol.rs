@@ -2,7 +2,6 @@
 
 use url::Url;
 
-use super::{family_of, name_of};
 use crate::plan::validate::{ensure, refuse};
 use crate::plan::{
     Arrivals, CatchUp, Client, Family, Ladder, LoadSpec, PlanError, Protocol, TargetSpec, TlsSpec,
@@ -134,8 +133,7 @@ fn built_in(load: &LoadSpec, target: &TargetSpec) -> Result<(), PlanError> {
     ensure(load.unix_socket.is_none(), || {
         format!("target \"{target}\" is built in and has no `unix_socket`: take it out")
     })?;
-    let source = load.sources.first().map(|source| family_of(*source));
-    ensure(load.family.or(source) != Some(Family::Ipv6), || {
+    ensure(load.family() != Some(Family::Ipv6), || {
         format!("target \"{target}\" is built in and has an IPv4 address: take IPv6 out")
     })
 }
@@ -187,13 +185,12 @@ fn of_family(load: &LoadSpec, target: &str, url: &Url) -> Result<(), PlanError> 
         Some(url::Host::Ipv6(_)) => Some(Family::Ipv6),
         _ => None,
     };
-    let source = load.sources.first().map(|source| family_of(*source));
-    let Some((given, wanted)) = given.zip(load.family.or(source)) else { return Ok(()) };
+    let Some((given, wanted)) = given.zip(load.family()) else { return Ok(()) };
     ensure(given == wanted, || {
         format!(
             "target \"{target}\" is at {url}, which is no {} address: change it, `family` or \
              `sources`",
-            name_of(Some(wanted))
+            wanted.name()
         )
     })
 }
