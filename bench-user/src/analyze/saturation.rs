@@ -131,8 +131,9 @@ pub fn plateau(rates: &[Rate]) -> Option<f64> {
 
 /// Stages whose connections are not what rate times response time says, as sentences.
 ///
-/// In a closed loop every open connection has a request under way, so that the response times
-/// that ended in the window, added up, fill connections times window. The sum takes every
+/// In a closed loop every open connection has a request under way, or as many as are pipelined or
+/// have a stream each, so that the response times
+/// that ended in the window, added up, fill those requests times window. The sum takes every
 /// request that has a response time, whatever its status. Fewer busy connections mean that the
 /// client was slow to send the next request; more, that responses were not counted.
 #[must_use]
@@ -141,6 +142,7 @@ pub fn little_violations(steps: &[Step]) -> Vec<String> {
 }
 
 fn violation(step: &Step) -> Option<String> {
+    let each = step.judge.in_flight();
     let off: Vec<(f64, u32)> = step
         .stages
         .iter()
@@ -150,7 +152,8 @@ fn violation(step: &Step) -> Option<String> {
             let times = &load.response_ns;
             #[expect(clippy::cast_precision_loss, reason = "counts and windows are below 2^53")]
             let busy = times.count as f64 * times.mean? / load.window_ns as f64;
-            let far = (busy - f64::from(live)).abs() > LITTLE * f64::from(live);
+            let full = f64::from(live) * f64::from(each);
+            let far = (busy - full).abs() > LITTLE * full;
             (busy.is_finite()
                 && far
                 && !load.is_held()
@@ -163,9 +166,12 @@ fn violation(step: &Step) -> Option<String> {
         1 => String::new(),
         all => format!(" (in {} of {all} repetitions)", off.len()),
     };
+    let (busy_what, open) = match each {
+        1 => ("connections", format!("{live} were open")),
+        _ => ("requests", format!("{live} connections of {each} requests each were open")),
+    };
     Some(format!(
-        "at {}, rate times mean response time gives {busy:.1} busy connections \
-         where {live} were open{often}",
+        "at {}, rate times mean response time gives {busy:.1} busy {busy_what} where {open}{often}",
         step.level
     ))
 }
@@ -243,6 +249,26 @@ mod tests {
         let slow = violations(|s| s.load.response_ns.mean = Some(40e6));
         assert_eq!(slow.len(), 1);
         assert!(slow[0].contains("at 50 connections") && slow[0].contains("40.0"), "{slow:?}");
+    }
+
+    #[test]
+    fn a_connection_is_as_busy_as_its_pipeline_or_its_streams() {
+        use crate::plan::Protocol;
+        let violations = |protocol, mean| {
+            let mut stage = a_stage(50);
+            stage.load.response_ns.mean = Some(mean);
+            let mut run = a_run().target("a").stage(0, stage).done();
+            run.plan.load.protocol = protocol;
+            (run.plan.load.pipeline, run.plan.load.streams) = (4, 8);
+            little_violations(&steps(&run, &run.targets[0]))
+        };
+        // 1,000 requests a second of 200 ms each are 200 at a time: 50 connections of 4.
+        assert_eq!(violations(Protocol::Http1, 200e6), Vec::<String>::new());
+        assert_eq!(violations(Protocol::Http2, 400e6), Vec::<String>::new());
+        assert_eq!(violations(Protocol::Grpc, 400e6), Vec::<String>::new());
+        let idle = violations(Protocol::Http2, 50e6).join("");
+        assert!(idle.contains("50.0 busy requests where 50 connections of 8"), "{idle}");
+        assert_eq!(violations(Protocol::Websocket, 50e6), Vec::<String>::new());
     }
 
     #[test]

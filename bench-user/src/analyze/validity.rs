@@ -14,7 +14,8 @@ pub struct Judge<'r> {
     limits: &'r ValidRules,
     protocol: Protocol,
     cooldown_ns: u64,
-    proxy: Option<&'r str>,
+    target: &'r TargetRecord,
+    in_flight: u32,
 }
 
 /// What can make a stage invalid.
@@ -38,6 +39,8 @@ pub enum Rule {
     Proxy,
     /// What the stage before left behind was still there.
     Rest,
+    /// The target was gone when the stage was over.
+    Gone,
 }
 
 /// A rule that a stage breaks, in one sentence.
@@ -57,7 +60,7 @@ impl Rule {
             // What failed or was refused is what counts of outcomes are about, and nothing else is
             // left to speak of. Opening connections is work of the target and takes its time, so
             // not even the work of one request is that of a kept connection.
-            Self::Empty | Self::Live | Self::Rest => is_outcome(metric),
+            Self::Empty | Self::Live | Self::Rest | Self::Gone => is_outcome(metric),
             // A server that refuses is often faster than one that serves; its errors are its
             // errors all the same, and what limits it may well be why.
             Self::Reconnects | Self::NotServed => is_outcome(metric) || metric == BOTTLENECK,
@@ -92,12 +95,25 @@ impl<'r> Judge<'r> {
     /// By the plan's limits, for the stages of this target.
     #[must_use]
     pub fn of(plan: &'r Plan, target: &'r TargetRecord) -> Self {
+        let load = &plan.load;
+        let in_flight = match load.protocol {
+            Protocol::Http1 => load.pipeline,
+            Protocol::Http2 | Protocol::Grpc => load.streams,
+            Protocol::Sse | Protocol::Websocket | Protocol::Idle => 1,
+        };
         Self {
             limits: &plan.valid,
-            protocol: plan.load.protocol,
-            cooldown_ns: u64::try_from(plan.load.cooldown().as_nanos()).unwrap_or(u64::MAX),
-            proxy: target.proxy.as_deref(),
+            protocol: load.protocol,
+            cooldown_ns: u64::try_from(load.cooldown().as_nanos()).unwrap_or(u64::MAX),
+            target,
+            in_flight,
         }
+    }
+
+    /// Requests that a busy connection has under way: those pipelined, or its HTTP/2 streams.
+    #[must_use]
+    pub const fn in_flight(&self) -> u32 {
+        self.in_flight
     }
 
     /// Every rule that a stage breaks; empty for a valid one.
@@ -112,8 +128,9 @@ impl<'r> Judge<'r> {
             (Rule::Achieved, self.fell_short(stage)),
             (Rule::Reconnects, self.reconnected(stage)),
             (Rule::NotServed, self.not_served(stage)),
-            (Rule::Proxy, self.proxy.map(str::to_owned)),
+            (Rule::Proxy, self.target.proxy.clone()),
             (Rule::Rest, stage.before.as_ref().and_then(|b| b.not_at_rest(stage.connections))),
+            (Rule::Gone, self.gone(stage)),
         ]
         .into_iter()
         .filter_map(|(rule, says)| Some(Reason { rule, says: says? }))
@@ -128,6 +145,15 @@ impl<'r> Judge<'r> {
             (Some(events), _) => (events.count == 0).then(|| "no event came".to_owned()),
             (None, _) => (load.requests == 0).then(|| "no request was completed".to_owned()),
         }
+    }
+
+    /// Whatever stopped in the last stage stopped at an unknown time in it, also where its figures
+    /// look well.
+    fn gone(&self, stage: &StageRecord) -> Option<String> {
+        ending(self.target)?;
+        let key = |s: &StageRecord| (s.repetition, s.index, s.observed);
+        let is_last = self.target.stages.last().is_some_and(|last| key(last) == key(stage));
+        is_last.then(|| "the target did not answer after this stage".to_owned())
     }
 
     fn few_live(&self, stage: &StageRecord) -> Option<String> {
@@ -188,6 +214,20 @@ impl<'r> Judge<'r> {
             )
         })
     }
+}
+
+/// How a target was gone when its last stage was over, as the end of a sentence about it; `None`
+/// for one that answered, and while that is not known.
+#[must_use]
+pub fn ending(target: &TargetRecord) -> Option<String> {
+    let died = target.exit.as_ref().filter(|exit| !exit.by_us);
+    let how = match (died, target.final_health) {
+        (Some(exit), _) => format!("ended by itself: {exit}"),
+        (None, Some(false)) => "did not answer after its last stage".to_owned(),
+        (None, _) => return None,
+    };
+    let at = target.stages.last().map(|last| format!(" (at {})", last.level()));
+    Some(how + &at.unwrap_or_default())
 }
 
 /// `asked 1600, median live 1541`.

@@ -1,5 +1,7 @@
 //! What should keep a reader from trusting the figures of a ladder, as sentences.
 
+use std::net::IpAddr;
+
 use crate::plan::Level;
 use crate::record::{RunRecord, StageRecord, TargetRecord};
 use crate::target::TargetKind;
@@ -7,10 +9,12 @@ use crate::target::TargetKind;
 use super::bootstrap::{BOOTSTRAP_FROM, INTERVAL_FROM};
 use super::fitness;
 use super::levels::{self, Step};
+use super::validity;
 
 /// The warnings about one target's ladder; `steps` are its counted stages.
 pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<String> {
     let mut warnings = target.notes.clone();
+    warnings.extend(validity::ending(target).map(|how| format!("the target {how}")));
     if steps.is_empty() {
         warnings.push("no stage of a counted repetition was finished".to_owned());
         return warnings;
@@ -81,7 +85,8 @@ fn strangers(steps: &[Step]) -> Option<String> {
 
 /// Load and target compete where the CPUs left by the load are fewer than the target may use.
 fn shared_cpus(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option<String> {
-    if target.kind == TargetKind::Url {
+    let is_address = target.kind == TargetKind::Url;
+    if is_address && !is_on_this_machine(run, target) {
         return None;
     }
     let stage = steps.first()?.stages.first()?;
@@ -92,6 +97,12 @@ fn shared_cpus(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option
             "the load generator is not pinned and shares {cpus} CPUs with the target"
         ));
     }
+    if is_address {
+        return Some(format!(
+            "the target is on this machine, and on which of its {cpus} CPUs it runs is not known: \
+             it may share those of the load generator"
+        ));
+    }
     let left = usize::try_from(cpus).unwrap_or(0).saturating_sub(generator.cpus.len());
     let allowed = *stage.cgroup.cpus_allowed.value()?;
     (usize::try_from(allowed).unwrap_or(0) > left).then(|| {
@@ -100,6 +111,19 @@ fn shared_cpus(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option
              uses too"
         )
     })
+}
+
+/// Whether an address says of itself that it is of this machine.
+fn is_on_this_machine(run: &RunRecord, target: &TargetRecord) -> bool {
+    let authority = target.urls.first.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?']).next().unwrap_or_default();
+    let host = match authority.strip_prefix('[') {
+        Some(v6) => v6.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    let is_loopback = |ip: IpAddr| ip.is_loopback();
+    run.plan.load.unix_socket.is_some()
+        || host.is_some_and(|h| h == "localhost" || h.parse().is_ok_and(is_loopback))
 }
 
 /// A ladder that ended elsewhere than the first target's is compared in part only.
@@ -143,6 +167,38 @@ mod tests {
         assert_eq!(warned(5, |_| {}), Vec::<String>::new());
         assert!(warned(1, |_| {})[0].starts_with("with 1 counted repetition,"));
         assert!(warned(4, |_| {})[0].contains("not 95 % intervals"));
+    }
+
+    #[test]
+    fn a_target_that_was_gone_is_warned_of() {
+        let mut run = a_run().target("a").repetitions(5, |_| vec![a_stage(10)]).done();
+        run.targets[0].final_health = Some(false);
+        let warnings = of(&run, &run.targets[0], &levels::steps(&run, &run.targets[0]));
+        assert_eq!(
+            warnings[0],
+            "the target did not answer after its last stage (at 10 connections)"
+        );
+    }
+
+    #[test]
+    fn an_address_of_this_machine_shares_its_cpus() {
+        let warned = |address: &str, cpus: &[usize]| {
+            let mut stage = a_stage(10);
+            stage.load.generator.cpus = cpus.to_vec();
+            let mut run = a_run().target("a").repetitions(5, |_| vec![stage.clone()]).done();
+            run.targets[0].kind = TargetKind::Url;
+            run.targets[0].urls.first = address.into();
+            of(&run, &run.targets[0], &levels::steps(&run, &run.targets[0])).join("\n")
+        };
+        for here in ["http://127.0.0.1:80/", "https://localhost/x", "http://[::1]:8080/?a=:b"] {
+            assert!(warned(here, &[]).contains("not pinned and shares 16 CPUs"), "{here}");
+            assert!(warned(here, &[7]).contains("may share those of the load"), "{here}");
+        }
+        for elsewhere in
+            ["http://192.0.2.7:80/", "http://[2001:db8::1]/", "http://localhost.example/"]
+        {
+            assert_eq!(warned(elsewhere, &[]), "", "{elsewhere}");
+        }
     }
 
     #[test]

@@ -50,7 +50,39 @@ fn item(result: &ClaimResult) -> Item {
     } else {
         format!("{}: {}", claim.id, claim.says)
     };
-    Item { lead: figures::word(result.verdict), lines: vec![says, result.because.clone()] }
+    Item { lead: figures::word(result.verdict), lines: vec![says, because(result)] }
+}
+
+/// The sentence of the claim; where several stages gave its answer, with the worst of them, whose
+/// interval decides.
+fn because(result: &ClaimResult) -> String {
+    let such: Vec<&StageClaim> =
+        result.stages.iter().filter(|stage| stage.verdict == result.verdict).collect();
+    match (such.len(), worst(result, &such)) {
+        (2.., Some(stage)) => format!(
+            "in {} of {} stages; worst at {}: {}",
+            such.len(),
+            result.stages.len(),
+            stage.level(),
+            stage.because
+        ),
+        _ => result.because.clone(),
+    }
+}
+
+/// The stage whose interval comes closest to the bound, or misses it by most; `None` where the
+/// claim has no bound with one side.
+fn worst<'a>(result: &ClaimResult, such: &[&'a StageClaim]) -> Option<&'a StageClaim> {
+    let decided = matches!(result.verdict, ClaimVerdict::Holds | ClaimVerdict::Fails);
+    let expect = result.claim.expect.as_deref().filter(|_| decided)?.trim();
+    let wanting = |stage: &StageClaim| match expect.chars().next()? {
+        '<' => stage.figure?.high,
+        '>' => Some(-stage.figure?.low?),
+        _ => None,
+    };
+    let each: Option<Vec<(f64, &StageClaim)>> =
+        such.iter().map(|stage| Some((wanting(stage)?, *stage))).collect();
+    each?.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, stage)| stage)
 }
 
 fn stages(result: &ClaimResult) -> Table {

@@ -5,7 +5,7 @@ use super::page::Item;
 use crate::measured::Measured;
 use crate::plan::Ladder;
 use crate::record::{RunRecord, TargetRecord};
-use crate::target::Exit;
+use crate::target::{Exit, TargetKind};
 use crate::units::show_count;
 
 /// What is known of one target besides its stages.
@@ -14,7 +14,8 @@ pub(super) fn target(target: &TargetRecord) -> Item {
     if let Some(ms) = target.startup_ms {
         facts.push(format!("ready after {}", figures::show("startup_ns", ms * 1e6)));
     }
-    facts.extend(idle(target));
+    let is_address = target.kind == TargetKind::Url;
+    facts.extend(idle(target).filter(|_| !is_address));
     if let Some(image) = &target.image {
         let size = image.size_bytes.map_or(String::new(), |n| format!(" ({})", bytes(n)));
         facts.push(format!("image {}{size}", image.id));
@@ -26,12 +27,16 @@ pub(super) fn target(target: &TargetRecord) -> Item {
     }
     facts.extend(target.exit.as_ref().map(exit));
     let mut lines = vec![facts.join("; ")];
-    lines.push(format!(
-        "{} from {}; cgroup {}",
+    let mut addresses = format!(
+        "{} from {}",
         figures::plural(target.urls.count as u64, "address", "addresses"),
-        target.urls.first,
-        target.cgroup.value().map_or(figures::NONE, String::as_str)
-    ));
+        target.urls.first
+    );
+    if !is_address {
+        let cgroup = target.cgroup.value().map_or(figures::NONE, String::as_str);
+        addresses += &format!("; cgroup {cgroup}");
+    }
+    lines.push(addresses);
     Item { lead: target.name.clone(), lines }
 }
 

@@ -13,6 +13,9 @@ const GOOD_FIT: f64 = 0.05;
 
 /// The highest rate of a target in one phrase, for the top of a report.
 pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
+    if ladder.is_all_invalid() {
+        return Some(format!("{} no valid stage", ladder.target.name));
+    }
     let row = ladder.peak()?;
     Some(format!(
         "{} {} at {} (limited by: {})",
@@ -62,21 +65,59 @@ fn searches(findings: &LadderFindings) -> Vec<String> {
     climbs.map(line).collect()
 }
 
-/// Everything found about one target; `None` without a peak.
+/// Everything found about one target; `None` without anything.
 pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
-    let (row, findings) = (ladder.peak()?, ladder.findings?);
-    let mut lines = vec![format!(
-        "peak {} at {}{}",
-        row.rate(),
-        row.at,
-        knee_and_plateau(findings, row.rate_metric().label)
-    )];
-    lines.extend(searches(findings));
-    lines.extend(evidence(row));
+    let mut lines = Vec::new();
+    let peak = ladder.peak().filter(|_| !ladder.is_all_invalid());
+    if ladder.is_all_invalid() {
+        lines.push(nothing_valid(ladder));
+    }
+    if let Some((row, findings)) = peak.zip(ladder.findings) {
+        let more = knee_and_plateau(findings, row.rate_metric().label);
+        lines.push(format!("peak {} at {}{more}", row.rate(), row.at));
+    }
+    lines.extend(ladder.findings.map_or(Vec::new(), searches));
+    // Of an address alone the kernel side is missing as a whole, which is said elsewhere.
+    let shown = peak.or(ladder.highest());
+    let is_blind = |row: &Row<'_>| ladder.is_address() && row.bottleneck() == Bottleneck::Unknown;
+    lines.extend(shown.filter(|row| !is_blind(row)).map_or(Vec::new(), evidence));
     lines.extend(stops(&ladder.rows));
     lines.extend(ladder.rows.iter().filter_map(failures));
-    lines.extend(findings.usl.as_ref().filter(|_| !row.is_held()).and_then(scalability));
-    Some(Item { lead: ladder.target.name.clone(), lines })
+    lines.extend(ladder.rows.iter().filter_map(not_offered));
+    let fit = ladder.findings.and_then(|findings| findings.usl.as_ref());
+    lines.extend(fit.filter(|_| peak.is_some_and(|row| !row.is_held())).and_then(scalability));
+    (!lines.is_empty()).then(|| Item { lead: ladder.target.name.clone(), lines })
+}
+
+fn nothing_valid(ladder: &Ladder<'_>) -> String {
+    match ladder.highest() {
+        Some(row) => {
+            format!(
+                "no valid stage; the highest rate of an invalid one is {} at {}",
+                row.rate(),
+                row.at
+            )
+        }
+        None => "no valid stage, and nothing was achieved in any".to_owned(),
+    }
+}
+
+/// Requests of an open loop that were due and never left.
+fn not_offered(row: &Row<'_>) -> Option<String> {
+    let offered = || row.stages.iter().filter_map(|stage| stage.load.offered.as_ref());
+    let skipped: u64 = offered().map(|o| o.skipped).sum();
+    let unsent: u64 = offered().map(|o| o.unsent).sum();
+    let scheduled: u64 = offered().map(|o| o.scheduled).sum();
+    (skipped + unsent > 0).then(|| {
+        format!(
+            "at {} of {} requests that were due {} were skipped and {} still waited for a \
+             connection at the end",
+            row.at,
+            figures::count(scheduled),
+            figures::count(skipped),
+            figures::count(unsent)
+        )
+    })
 }
 
 fn knee_and_plateau(ladder: &LadderFindings, unit: &str) -> String {
@@ -144,7 +185,7 @@ fn stops(rows: &[Row<'_>]) -> Vec<String> {
 /// Requests of a level that failed or were not answered with 2xx, over its repetitions.
 fn failures(row: &Row<'_>) -> Option<String> {
     let mut kinds = BTreeMap::<String, u64>::new();
-    let mut example = None;
+    let mut examples = BTreeMap::<String, &str>::new();
     for outcomes in row.stages.iter().map(|stage| &stage.load.outcomes) {
         for (kind, n) in outcomes.failures() {
             *kinds.entry(kind).or_default() += n;
@@ -152,7 +193,12 @@ fn failures(row: &Row<'_>) -> Option<String> {
         for (status, n) in &outcomes.other_status {
             *kinds.entry(format!("status {status}")).or_default() += n;
         }
-        example = example.or_else(|| outcomes.examples.values().next());
+        for (status, n) in &outcomes.grpc_status {
+            *kinds.entry(format!("grpc-status {status}")).or_default() += n;
+        }
+        for (class, message) in &outcomes.examples {
+            examples.entry(class.replace('_', " ")).or_insert(message);
+        }
     }
     kinds.retain(|_, n| *n > 0);
     if kinds.is_empty() {
@@ -161,8 +207,12 @@ fn failures(row: &Row<'_>) -> Option<String> {
     let list: Vec<String> =
         kinds.iter().map(|(kind, n)| format!("{} {kind}", figures::count(*n))).collect();
     let mut line = format!("at {} requests failed: {}", row.at, list.join(", "));
-    if let Some(example) = example {
-        line += &format!(" (the first: {example})");
+    let each: Vec<String> = match examples.len() {
+        1 => examples.into_values().map(str::to_owned).collect(),
+        _ => examples.into_iter().map(|(class, message)| format!("{class}: {message}")).collect(),
+    };
+    if !each.is_empty() {
+        line += &format!(" (the first: {})", each.join("; "));
     }
     Some(line)
 }

@@ -10,6 +10,7 @@ use crate::plan;
 use crate::record::{
     Analysis, Bottleneck, Estimate, LadderFindings, Level, RunRecord, StageRecord, TargetRecord,
 };
+use crate::target::TargetKind;
 
 /// A metric that reports show.
 pub(super) struct Metric {
@@ -117,6 +118,23 @@ pub(super) fn cell(title: &str, level: plan::Level) -> String {
 const RATE: &str = "rate";
 
 impl<'a> Ladder<'a> {
+    /// Something was measured, and no level has a rate that says something of the target.
+    pub(super) fn is_all_invalid(&self) -> bool {
+        !self.rows.is_empty() && !self.rows.iter().any(Row::has_a_rate)
+    }
+
+    /// The level with the highest rate of all, valid or not; `None` where nothing was achieved.
+    pub(super) fn highest(&self) -> Option<&Row<'a>> {
+        let rate = |row: &Row<'_>| row.figure(row.rate_metric()).map_or(0.0, |rate| rate.value);
+        let best = self.rows.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
+        (rate(best) > 0.0).then_some(best)
+    }
+
+    /// Nothing but the client's side can be seen of it.
+    pub(super) fn is_address(&self) -> bool {
+        self.target.kind == TargetKind::Url
+    }
+
     /// The level with the highest achieved rate.
     pub(super) fn peak(&self) -> Option<&Row<'a>> {
         let at = self.findings?.peak()?;
@@ -191,6 +209,12 @@ impl Row<'_> {
 
     pub(super) fn is_held(&self) -> bool {
         self.stages.iter().any(|stage| stage.load.is_held())
+    }
+
+    /// Whether most of its repetitions have a rate that says something of the target.
+    pub(super) fn has_a_rate(&self) -> bool {
+        let fit = |s: &&&StageRecord| self.judge.is_fit(s, "load.achieved_rps").is_ok();
+        self.stages.iter().filter(fit).count() * 2 > self.stages.len()
     }
 
     /// Why no conclusion may rest on this metric here, if so.

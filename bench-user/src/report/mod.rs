@@ -19,6 +19,8 @@ mod reasons;
 mod run;
 mod sample;
 mod stages;
+#[cfg(test)]
+mod tests;
 mod text;
 mod times;
 mod warnings;

@@ -84,6 +84,16 @@ impl Item {
 }
 
 impl Table {
+    /// Drops every column that holds this and nothing else.
+    pub(super) fn drop_columns_of(&mut self, cell: &str) {
+        for column in (0..self.columns.len()).rev() {
+            if self.rows.iter().all(|row| row[column] == cell) {
+                self.columns.remove(column);
+                self.rows.iter_mut().for_each(|row| drop(row.remove(column)));
+            }
+        }
+    }
+
     /// A table without rows. A title that begins with `>` is of a column of figures.
     pub(super) fn new<S: AsRef<str>>(titles: impl IntoIterator<Item = S>) -> Self {
         let column = |title: S| match title.as_ref().strip_prefix('>') {

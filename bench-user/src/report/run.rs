@@ -4,6 +4,7 @@ use super::levels::{self, Ladder, Row};
 use super::page::{Item, Page};
 use super::reasons::Reasons;
 use super::{claims, facts, figures, findings, stages, times, warnings};
+use crate::analyze::validity;
 use crate::record::{RunRecord, TargetRecord};
 
 /// The whole page.
@@ -18,7 +19,7 @@ pub(super) fn page(run: &RunRecord) -> Page {
         if ladder.rows.is_empty() {
             page.text(nothing_counted(ladder.target));
         } else {
-            page.table(stages::table(&ladder.rows));
+            page.table(stages::table(&ladder.rows, ladder.is_address()));
             page.items(stages::invalid(&ladder.rows));
         }
     }
@@ -52,8 +53,8 @@ fn nothing_counted(target: &TargetRecord) -> String {
 const LEGEND: &str = "Figures are medians over the counted repetitions, ± half the width of their \
     interval: 95%, or with fewer than five repetitions the range of what was seen. runq p99: wait \
     for a CPU. CPUs used: 1.00 is one CPU busy all the time. busiest thread: its share of the \
-    window on a CPU. In full: samples are the fewest of a repetition, min and max those of all. \
-    n/a: not measured.";
+    window on a CPU. In full: samples are the fewest of a repetition, min and max those of all; \
+    connect and first event are of the whole stage. n/a: not measured.";
 
 fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
     if let Some(why) = &run.interrupted {
@@ -65,6 +66,11 @@ fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
     }
     if !run.claims.is_empty() {
         page.text(claims::summary(&run.claims));
+    }
+    for ladder in ladders {
+        if let Some(how) = validity::ending(ladder.target) {
+            page.text(format!("NO ANSWER: {} {how}.", ladder.target.name));
+        }
     }
     let peaks: Vec<String> = ladders.iter().filter_map(findings::peak).collect();
     if !peaks.is_empty() {
@@ -80,7 +86,9 @@ fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
     let peaks: Vec<(&str, &Row<'_>)> =
         ladders.iter().filter_map(|l| Some((l.target.name.as_str(), l.peak()?))).collect();
     if let Some(table) = stages::syscalls(&peaks) {
-        page.heading("Syscalls per request at the peak");
+        let is_peak = ladders.iter().all(|ladder| !ladder.is_all_invalid());
+        let at = if is_peak { "the peak" } else { "the highest rate" };
+        page.heading(format!("Syscalls per request at {at}"));
         page.table(table);
     }
 }
@@ -89,6 +97,16 @@ fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {
     let mut reasons = Reasons::default();
     for ladder in ladders {
         let Ladder { target, rows, .. } = ladder;
+        if ladder.is_address() {
+            let side = "the kernel side (syscalls, scheduling, threads, CPUs, memory, network)";
+            let why = target.cgroup.why().unwrap_or("an address alone has no cgroup");
+            reasons.note(&target.name, side, why);
+            for stage in rows.iter().flat_map(|row| &row.stages) {
+                reasons.note_all(&target.name, "load", &stage.load);
+            }
+            times::note_missing(ladder, &mut reasons);
+            continue;
+        }
         reasons.note_all(&target.name, "cgroup", &target.cgroup);
         reasons.note_all(&target.name, "idle", &target.idle);
         reasons.note_all(&target.name, "exit", &target.exit);

@@ -13,7 +13,9 @@ use crate::observe::Count;
 const SYSCALLS: usize = 15;
 
 /// One row a load level: medians over the counted repetitions, `±` half the width of the interval.
-pub(super) fn table(rows: &[Row<'_>]) -> Table {
+/// A target that is `blind` is one whose kernel side cannot be seen: what is missing in every row is
+/// left out, because one sentence below says it of all.
+pub(super) fn table(rows: &[Row<'_>], blind: bool) -> Table {
     let level = levels::title(rows.iter().map(|row| row.at));
     let mut titles = vec![format!(">{level}")];
     titles.extend(shown(rows).iter().map(|metric| format!(">{}", metric.label)));
@@ -34,6 +36,9 @@ pub(super) fn table(rows: &[Row<'_>]) -> Table {
         let mark = if row.invalid().is_some() { " (invalid)" } else { "" };
         cells.push(figures::word(row.bottleneck()) + mark);
         table.rows.push(cells);
+    }
+    if blind {
+        table.drop_columns_of(NONE);
     }
     table
 }

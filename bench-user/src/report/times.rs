@@ -12,8 +12,10 @@ use crate::units::show_ns;
 /// The column that says which time a row is of.
 const MEASURE: usize = 2;
 
-/// The response times of every level and, in the open loop, the service times; `None` where no
-/// level has any.
+/// Time to open a connection, of the whole stage.
+const CONNECT: &str = "connect";
+
+/// The times of every level that have samples; `None` where no level has any.
 pub(super) fn table(ladders: &[Ladder<'_>]) -> Option<Table> {
     let levels = ladders.iter().flat_map(|ladder| &ladder.rows).map(|row| row.at);
     let title = levels::title(levels);
@@ -49,7 +51,8 @@ pub(super) fn table(ladders: &[Ladder<'_>]) -> Option<Table> {
 /// Notes which percentiles the samples of a level do not support.
 pub(super) fn note_missing(ladder: &Ladder<'_>, reasons: &mut Reasons) {
     for row in &ladder.rows {
-        for (measure, times) in measures(row) {
+        // A level opens few connections, as a rule; that is no lack of its measurement.
+        for (measure, times) in measures(row).into_iter().filter(|(what, _)| *what != CONNECT) {
             for percentile in Percentile::ALL {
                 if let Err(why) = median(&times, percentile) {
                     let what = format!("{measure} {} at {}", percentile.label, row.at);
@@ -74,14 +77,21 @@ pub(super) fn line(d: &Distribution) -> String {
     parts.join(", ") + &missing
 }
 
+/// The times of a level that have samples: what a repetition timed, by the name of it.
 fn measures<'a>(row: &Row<'a>) -> Vec<(&'static str, Vec<&'a Distribution>)> {
-    let response = row.stages.iter().map(|stage| &stage.load.response_ns).collect();
-    let service: Vec<_> =
-        row.stages.iter().filter_map(|stage| stage.load.service_ns.as_ref()).collect();
-    let mut measures = vec![("response", response)];
-    if !service.is_empty() {
-        measures.push(("service", service));
-    }
+    let loads = || row.stages.iter().map(|stage| &stage.load);
+    let offered = || loads().filter_map(|load| load.offered.as_ref());
+    let events = || loads().filter_map(|load| load.events.as_ref());
+    let mut measures: Vec<(&str, Vec<&Distribution>)> = vec![
+        ("response", loads().map(|load| &load.response_ns).collect()),
+        ("service", loads().filter_map(|load| load.service_ns.as_ref()).collect()),
+        ("lateness", offered().map(|offered| &offered.lateness_ns).collect()),
+        ("first event", events().map(|events| &events.first_event_ns).collect()),
+        ("gap", events().map(|events| &events.gap_ns).collect()),
+        // Connections are opened once and kept from stage to stage and from climb to climb.
+        (CONNECT, loads().map(|load| &load.connect_ns).filter(|d| d.count > 0).collect()),
+    ];
+    measures.retain(|(_, times)| times.iter().any(|d| d.count > 0));
     measures
 }
 

@@ -254,16 +254,11 @@ fn an_interrupted_run_is_reported_from_its_stages() {
 fn what_was_not_measured_is_never_a_zero_and_its_reason_stands_once() {
     let text = text(&runs::unavailable());
     let row = level(&text, "remote", 10);
-    assert_eq!(
-        row,
-        ["10", "19.8 k", "396.0 µs", "n/a", "n/a", "n/a", "n/a", "n/a", "n/a", "unknown"]
-    );
+    assert_eq!(row, ["10", "19.8 k", "396.0 µs", "unknown"]);
     let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for reason in [
-        "only the client's side is watched: run as root",
-        "response p99 at 10 connections: p99 needs 100 samples",
-        "an address alone has no cgroup",
-    ] {
+    for reason in
+        ["response p99 at 10 connections: p99 needs 100 samples", "an address alone has no cgroup"]
+    {
         assert_eq!(one_line.matches(reason).count(), 1, "{reason}\n{text}");
     }
 }

@@ -150,6 +150,31 @@ fn what_the_stage_before_left_behind_is_named() {
     check(Rule::Rest, "99 local ports", |_, _, s| s.before = Some(before(0, 99)));
 }
 
+#[test]
+fn the_last_stage_before_a_target_was_gone_is_invalid_and_no_other() {
+    use crate::target::Exit;
+    let gone = |change: &dyn Fn(&mut TargetRecord)| {
+        let mut run = a_run().target("a").stage(0, a_stage(10)).stage(0, a_stage(20)).done();
+        change(&mut run.targets[0]);
+        let target = &run.targets[0];
+        let judge = Judge::of(&run.plan, target);
+        let says = |stage| judge.reasons(stage).into_iter().map(|r| r.says).collect::<Vec<_>>();
+        ([says(&target.stages[0]), says(&target.stages[1])], ending(target))
+    };
+    let silent = vec!["the target did not answer after this stage".to_owned()];
+    let at_last = [Vec::new(), silent];
+    let (stages, how) = gone(&|target| target.final_health = Some(false));
+    assert_eq!(stages, at_last);
+    assert_eq!(how.as_deref(), Some("did not answer after its last stage (at 20 connections)"));
+    let died = |by_us| Exit { code: Some(3), signal: None, oom_killed: Default::default(), by_us };
+    let (stages, how) = gone(&|target| target.exit = Some(died(false)));
+    assert_eq!(stages, at_last);
+    let how = how.unwrap_or_default();
+    assert!(how.starts_with("ended by itself: ") && how.ends_with(" (at 20 connections)"), "{how}");
+    assert_eq!(gone(&|target| target.exit = Some(died(true))), (Default::default(), None));
+    assert_eq!(gone(&|target| target.final_health = None), (Default::default(), None));
+}
+
 /// One metric of each kind, and whether a claim about it survives: the work of a request, a
 /// time, a rate, an outcome, the bottleneck.
 #[test]
@@ -171,6 +196,7 @@ fn each_rule_spares_what_it_does_not_touch() {
         (Rule::NotServed, [false, false, false, true, true]),
         (Rule::Proxy, [true, false, false, false, false]),
         (Rule::Rest, [false, false, false, true, false]),
+        (Rule::Gone, [false, false, false, true, false]),
     ] {
         assert_eq!(metrics.map(|metric| rule.spares(metric)), spared, "{rule:?}");
     }
