@@ -59,7 +59,7 @@ pub(super) fn understand(claim: &ClaimSpec, targets: &[&str]) -> Result<Meaning,
         };
     }
     metrics::check_name(metric)?;
-    let kind = if sides.against.is_some() { Kind::Change } else { Kind::Metric };
+    let kind = if sides.against.is_some() { Kind::Change } else { Kind::of_metric(metric) };
     match parse::parse(expect, kind)? {
         Expectation::Number(bound) => {
             Ok(Meaning::Metric { metric: metric.to_owned(), of, against: sides.against, bound })

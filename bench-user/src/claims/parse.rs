@@ -3,6 +3,7 @@
 //! ```text
 //!   with `against`:  "<= -40%"  "> 0%"  "-40% +- 5%"     a change, always in per cent
 //!   without:         ">= 0.95"  "< 5"  "5 +- 0.5"  "5 +- 10%"   the metric itself, in its unit
+//!   of a time:       "< 8ms"  "1.5ms +- 200us"  "<= 8000000"     ns where no unit is written
 //!   bottleneck:      "== single-thread"  "!= client"
 //! ```
 //!
@@ -72,10 +73,24 @@ type MakeBound = fn(f64) -> Bound;
 /// What kind of thing an `expect` is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
+    /// A metric that is a time, in ns.
+    Time,
+    /// Any other metric.
     Metric,
     Change,
     Bottleneck,
 }
+
+impl Kind {
+    /// Of a metric without `against`: names of times end in `_ns`, before the statistic.
+    pub(super) fn of_metric(name: &str) -> Self {
+        if name.contains("_ns") { Self::Time } else { Self::Metric }
+    }
+}
+
+/// Units of times, ns; those that end in another one first.
+const TIME_UNITS: [(&str, f64); 5] =
+    [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 const BOTTLENECKS: [&str; 10] = [
     "single-thread",
@@ -99,12 +114,8 @@ pub(super) fn parse(expect: &str, kind: Kind) -> Result<Expectation, String> {
     if kind == Kind::Bottleneck {
         return bottleneck(text);
     }
-    if text.starts_with("==") || text.starts_with("!=") {
-        return Err(format!(
-            "`{text}`: a measured number is never exactly another; write a bound or a range \
-             such as \"{}\"",
-            example(kind)
-        ));
+    if let Some(other) = text.strip_prefix("==").or_else(|| text.strip_prefix("!=")) {
+        return Err(never_equal(text, other, kind));
     }
     let bound = if let Some((middle, spread)) = text.split_once("+-").or(text.split_once('±')) {
         within(text, middle.trim(), spread.trim(), kind)?
@@ -125,10 +136,26 @@ pub(super) fn parse(expect: &str, kind: Kind) -> Result<Expectation, String> {
     Ok(Expectation::Number(bound))
 }
 
+/// Nothing measured is below zero, so for zero there is a bound that says the same.
+fn never_equal(text: &str, other: &str, kind: Kind) -> String {
+    let is_zero = kind != Kind::Change && finite(other) == Some(0.0);
+    let instead = match (is_zero, text.starts_with("==")) {
+        (true, true) => "<= 0",
+        (true, false) => "> 0",
+        (false, _) => example(kind),
+    };
+    format!(
+        "`{text}`: a measured number is never exactly another; write a bound or a range such as \
+         \"{instead}\""
+    )
+}
+
 fn within(text: &str, middle: &str, spread: &str, kind: Kind) -> Result<Bound, String> {
     let middle = number(text, middle, kind)?;
     let spread = match (kind, spread.strip_suffix('%')) {
-        (Kind::Metric, Some(percent)) => finite(percent).map(|p| p / 100.0 * middle.abs()),
+        (Kind::Metric | Kind::Time, Some(percent)) => {
+            finite(percent).map(|p| p / 100.0 * middle.abs())
+        }
         _ => Some(number(text, spread, kind)?),
     };
     match spread {
@@ -152,8 +179,22 @@ fn number(text: &str, part: &str, kind: Kind) -> Result<f64, String> {
              is a plain number, such as \"{}\"",
             example(kind)
         )),
+        (Kind::Time, None) => {
+            time(part).or_else(|| finite(part)).ok_or_else(|| not_understood(text, kind))
+        }
+        (_, None) if time(part).is_some() => Err(format!(
+            "`{text}`: its metric is no time; write a plain number, such as \"{}\"",
+            example(kind)
+        )),
         (_, None) => finite(part).ok_or_else(|| not_understood(text, kind)),
     }
+}
+
+/// A number with the unit of a time, in ns.
+fn time(part: &str) -> Option<f64> {
+    let (number, unit) =
+        TIME_UNITS.iter().find_map(|(name, ns)| Some((part.strip_suffix(name)?, *ns)))?;
+    finite(number).map(|number| number * unit)
 }
 
 /// Digits, sign, point and exponent; `f64` itself would also read `inf` and `nan`.
@@ -183,83 +224,11 @@ fn not_understood(text: &str, kind: Kind) -> String {
 fn example(kind: Kind) -> &'static str {
     match kind {
         Kind::Metric => ">= 0.95\" or \"5 +- 0.5",
+        Kind::Time => "<= 8ms\" or \"5ms +- 10%",
         Kind::Change => "<= -40%\" or \"-40% +- 5%",
         Kind::Bottleneck => "== single-thread",
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn bound(text: &str, kind: Kind) -> Bound {
-        match parse(text, kind) {
-            Ok(Expectation::Number(bound)) => bound,
-            other => panic!("{text}: {other:?}"),
-        }
-    }
-
-    #[test]
-    fn bounds_of_metrics_and_changes() {
-        assert_eq!(bound("< 5", Kind::Metric), Bound::Below(5.0));
-        assert_eq!(bound(">=0.95", Kind::Metric), Bound::AtLeast(0.95));
-        assert_eq!(bound("5 +- 10%", Kind::Metric), Bound::Within(4.5, 5.5));
-        assert_eq!(bound("5 ± 1", Kind::Metric), Bound::Within(4.0, 6.0));
-        assert_eq!(bound("<= -40%", Kind::Change), Bound::AtMost(-0.4));
-        assert_eq!(bound("> +1e1 %", Kind::Change), Bound::Above(0.1));
-        let Bound::Within(low, high) = bound("-40% +- 5%", Kind::Change) else { panic!() };
-        assert!((low + 0.45).abs() < 1e-12 && (high + 0.35).abs() < 1e-12, "{low} {high}");
-    }
-
-    #[test]
-    fn bottlenecks_are_equal_or_not() {
-        for (i, name) in BOTTLENECKS.iter().enumerate() {
-            let got = parse(&format!("== {name}"), Kind::Bottleneck);
-            let Ok(Expectation::Bottleneck { same: true, which }) = got else {
-                panic!("{name}: {got:?}")
-            };
-            assert_eq!(which == Bottleneck::SingleThread, i == 0, "{name}");
-        }
-        assert_eq!(
-            parse("!=client", Kind::Bottleneck),
-            Ok(Expectation::Bottleneck { same: false, which: Bottleneck::Client })
-        );
-    }
-
-    #[test]
-    fn what_is_wrong_is_said_with_the_remedy() {
-        for (text, kind, said) in [
-            ("<= -40%", Kind::Metric, "needs `against`"),
-            ("<= -0.4", Kind::Change, "in per cent"),
-            ("== 5", Kind::Metric, "range such as"),
-            ("about 5", Kind::Metric, "not understood"),
-            ("< inf", Kind::Metric, "not understood"),
-            ("<= x%", Kind::Change, "not understood"),
-            ("5 +- -1", Kind::Metric, "not understood"),
-            ("", Kind::Metric, "not understood"),
-            ("single-thread", Kind::Bottleneck, "== single-thread"),
-            ("== single", Kind::Bottleneck, "there are: single-thread, cpu,"),
-        ] {
-            let error = parse(text, kind).unwrap_err();
-            assert!(error.contains(said), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn a_bound_is_met_by_all_of_an_interval_by_none_or_by_a_part() {
-        let cases = [
-            (Bound::AtMost(5.0), 4.0, 5.0, Some(true)),
-            (Bound::Below(5.0), 4.0, 5.0, None),
-            (Bound::Below(5.0), 5.0, 6.0, Some(false)),
-            (Bound::AtLeast(5.0), 5.0, 6.0, Some(true)),
-            (Bound::Above(5.0), 4.0, 6.0, None),
-            (Bound::Within(4.0, 6.0), 4.0, 6.0, Some(true)),
-            (Bound::Within(4.0, 6.0), 5.0, 7.0, None),
-            (Bound::Within(4.0, 6.0), 3.0, 7.0, None),
-            (Bound::Within(4.0, 6.0), 7.0, 8.0, Some(false)),
-        ];
-        for (bound, low, high, expected) in cases {
-            assert_eq!(bound.judge(low, high), expected, "{bound:?} {low} {high}");
-        }
-    }
-}
+mod tests;
