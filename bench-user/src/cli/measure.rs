@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use url::Url;
 
-use super::value::variable;
+use super::value::{address, connections, rate, variable};
 use super::{BuiltinName, ConnectionArgs, OrOff, OrderName, RequestArgs};
 use crate::units::{Bytes, Span};
 
@@ -66,7 +66,7 @@ pub struct TargetArgs {
     #[arg(long, value_enum)]
     pub builtin: Option<BuiltinName>,
     /// Where requests go; alone, client numbers only are measured
-    #[arg(long)]
+    #[arg(long, value_parser = address)]
     pub url: Option<Url>,
     /// Addresses to request in turn: `crawl`, or a file with one a line [default: --url alone]
     #[arg(long, value_name = "crawl|FILE")]
@@ -135,13 +135,14 @@ pub struct CommandArgs {
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
     /// Connections of each stage, such as 10,20,50
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, short, value_name = "LIST", value_delimiter = ',', value_parser = connections)]
     pub connections: Vec<u32>,
     /// Requests per second of each stage, whether or not earlier ones were answered (open loop),
     /// over one number of --connections [default: none, closed loop]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = rate)]
     pub rate: Vec<f64>,
-    /// Search for the highest rate that holds this, such as 'p99 < 8ms and error_ratio < 0.1%'
+    /// Search for the highest rate that holds this, such as 'p99 < 8ms and error_ratio < 0.1%',
+    /// over one number of --connections [default: the first of the plan]
     #[arg(long, value_name = "OBJECTIVE")]
     pub find_rate: Option<String>,
     /// Length of the measured window of a stage [default: 30s]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::value::header;
+use super::value::{header, no_duration};
 use super::{ArrivalsName, CatchUpName, ClientName, ProtocolName, WebsocketName};
 use crate::units::Span;
 
@@ -33,13 +33,17 @@ pub struct RequestArgs {
     #[arg(long, short = 'X')]
     pub method: Option<String>,
     /// Request body, gRPC message or WebSocket message
-    #[arg(long, short = 'd', value_name = "TEXT", conflicts_with = "body_file")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
     pub body: Option<String>,
+    /// The same as --body, as in curl; a duration is refused, as wrk's -d would be meant
+    #[arg(short = 'd', value_name = "TEXT", conflicts_with_all = ["body", "body_file"],
+          value_parser = no_duration)]
+    pub data: Option<String>,
     /// File with the body, for one that is no text
     #[arg(long, value_name = "FILE")]
     pub body_file: Option<PathBuf>,
     /// Extra request header; may be given again
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header)]
+    #[arg(long, short = 'H', value_name = "NAME: VALUE", value_parser = header)]
     pub header: Vec<(String, String)>,
     /// For an `Authorization: Basic` header; only the user is kept in the record
     #[arg(long, value_name = "USER:PASSWORD")]

@@ -4,6 +4,9 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use url::Url;
+
+use crate::units::Span;
 
 /// A limit, or the word `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +146,36 @@ pub(super) fn header(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// An address with its scheme, which is what people leave out.
+pub(super) fn address(text: &str) -> Result<Url, String> {
+    if !text.contains("://") {
+        return Err(format!("add http:// or https:// in front, such as http://{text}"));
+    }
+    text.parse().map_err(|error| format!("{error}; write it as http://HOST:PORT/PATH"))
+}
+
+/// A body that is not what other load generators mean by `-d`.
+pub(super) fn no_duration(text: &str) -> Result<String, String> {
+    match text.trim().parse::<Span>() {
+        Ok(_) => Err(format!(
+            "`-d` is the body; for a duration use --duration {text}, for this body --body {text}"
+        )),
+        Err(_) => Ok(text.to_owned()),
+    }
+}
+
+/// A number of connections; how large it may be is for validation to say.
+pub(super) fn connections(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_unread| "write whole numbers in digits, such as 10,20,50".into())
+}
+
+/// A rate; how large it may be is for validation to say.
+pub(super) fn rate(text: &str) -> Result<f64, String> {
+    text.trim()
+        .parse()
+        .map_err(|_unread| "write requests per second in digits, such as 1000 or 1000,2000".into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +185,34 @@ mod tests {
         assert_eq!("off".parse(), Ok(OrOff::<u64>::Off));
         assert_eq!("7".parse(), Ok(OrOff::At(7_u64)));
         assert!("of".parse::<OrOff<u64>>().unwrap_err().ends_with("and not `off`"));
+    }
+
+    #[test]
+    fn an_address_without_a_scheme_is_told_to_get_one() {
+        assert_eq!(address("http://h:1/").unwrap().as_str(), "http://h:1/");
+        for text in ["127.0.0.1:9001", "localhost:9001", "www.example.org/a"] {
+            assert!(address(text).unwrap_err().contains(&format!("http://{text}")));
+        }
+        assert!(address("http://h:x/").unwrap_err().contains("HOST:PORT"));
+    }
+
+    #[test]
+    fn a_body_that_is_a_duration_is_asked_about() {
+        for text in ["3s", "30s", "1m 30s", "250ms"] {
+            assert!(no_duration(text).unwrap_err().contains(&format!("--duration {text}")));
+        }
+        for text in ["", "3", "s", "a=3s", "{}"] {
+            assert_eq!(no_duration(text).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused_in_plain_words() {
+        assert_eq!((rate("0.5"), connections(" 7")), (Ok(0.5), Ok(7)));
+        assert!(rate("10k").unwrap_err().contains("in digits"));
+        for text in ["abc", "1.5", "-1", ""] {
+            assert!(connections(text).unwrap_err().contains("whole numbers"), "{text}");
+        }
     }
 
     #[test]

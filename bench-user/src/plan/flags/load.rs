@@ -13,12 +13,18 @@ pub(super) fn override_ladder(ladder: &mut Ladder, args: &LoadArgs) -> Result<()
     if !args.connections.is_empty() {
         ladder.connections.clone_from(&args.connections);
     }
+    // A way of the command line to say the load takes the place of the plan's way; two of them are
+    // left side by side, for validation to refuse.
     if !args.rate.is_empty() {
         ladder.rates.clone_from(&args.rate);
+        ladder.find_rate = None;
     }
     if let Some(objective) = &args.find_rate {
         ladder.find_rate = Some(objective.parse().map_err(PlanError::Invalid)?);
-        ladder.rates.clear();
+        ladder.rates.clone_from(&args.rate);
+        if args.connections.is_empty() {
+            ladder.connections.truncate(1);
+        }
     }
     set(&mut ladder.duration, args.duration);
     set(&mut ladder.warmup, args.warmup);
@@ -41,8 +47,9 @@ fn request(load: &mut LoadSpec, args: &RequestArgs) {
     set(&mut load.websocket, args.websocket.map(websocket));
     set(&mut load.method, args.method.clone().map(Some));
     // The one body of the command line takes the place of the plan's, whichever of the two it is.
-    if args.body.is_some() || args.body_file.is_some() {
-        load.body.clone_from(&args.body);
+    let body = args.body.as_ref().or(args.data.as_ref());
+    if body.is_some() || args.body_file.is_some() {
+        load.body = body.cloned();
         load.body_file.clone_from(&args.body_file);
     }
     load.headers.extend(args.header.iter().cloned());

@@ -20,13 +20,31 @@ use crate::cli::{
 /// When a file cannot be read, or the plan breaks a rule: one sentence with the remedy.
 pub fn plan(args: &RunArgs) -> Result<Plan, PlanError> {
     let mut plan = match (&args.plan, first_given(&args.target)) {
+        (Some(path), flag) if path.to_string_lossy().contains("://") => {
+            let url = path.display();
+            return Err(PlanError::Invalid(match flag {
+                Some("--url") => format!("{url} is one address more than --url: leave it out"),
+                _ => format!("{url} is no plan file: give an address with --url {url}"),
+            }));
+        }
         (Some(path), Some(flag)) => {
-            return Err(PlanError::Invalid(format!(
-                "{flag} describes a target and so does the plan {}: leave one of the two out",
-                path.display()
-            )));
+            let path = path.display();
+            return Err(PlanError::Invalid(match flag {
+                "--adopt" => format!(
+                    "--adopt is about a target, and the plan {path} describes it: set \
+                     `adopt = true` under its [[target]]"
+                ),
+                _ => format!(
+                    "{flag} describes a target and so does the plan {path}: leave one of the two out"
+                ),
+            }));
         }
         (Some(path), None) => file::read(path)?,
+        (None, Some(flag @ ("--urls" | "--ready" | "--ready-within"))) => {
+            return Err(PlanError::Invalid(format!(
+                "{flag} needs --url: say where requests go, such as --url http://127.0.0.1:3000/"
+            )));
+        }
         (None, Some(_)) => Plan { targets: vec![single(args)], ..Plan::default() },
         (None, None) => default::embedded(),
     };

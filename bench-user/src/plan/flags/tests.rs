@@ -120,6 +120,9 @@ fn every_load_flag_reaches_its_key() {
     };
     assert_eq!(plan.load, expected);
     let load = |line: &str| plan_of(&format!("--url http://h/ {line}")).unwrap().load;
+    assert_eq!(load("-H A:b").headers["A"], "b");
+    assert_eq!(load("--body 3s").body.as_deref(), Some("3s"));
+    assert_eq!(plan_of("--url http://h/ -c 7").unwrap().ladder.connections, [7]);
     assert_eq!(load("--pipeline 4 --client lean").pipeline, 4);
     assert_eq!(load("--unix-socket /s").unix_socket.as_deref(), Some(Path::new("/s")));
     assert_eq!(load("-6").family, Some(Family::Ipv6));
@@ -152,6 +155,18 @@ fn an_objective_takes_the_place_of_rates_and_is_checked() {
     let Command::Run(args) = Cli::try_parse_from(words).unwrap().command else { panic!() };
     let ladder = plan(&args).unwrap().ladder;
     assert_eq!(ladder.find_rate.map(|o| o.conditions.len()), Some(2));
+    let lean = "--builtin lean --find-rate p99<8ms";
+    assert_eq!(plan_of(lean).unwrap().ladder.connections.len(), 1);
+    assert_eq!(plan_of(&format!("{lean} -c 5")).unwrap().ladder.connections, [5]);
+    check_error(
+        &format!("{lean} -c 5 --rate 100"),
+        "the ladder has both `rates` and `find_rate`, which searches for one: take one of them out",
+    );
+    check_error(
+        &format!("{lean} -c 5,10"),
+        "`find_rate` searches over one number of connections, and `connections` has 2: give it one \
+         number, such as [100]",
+    );
     check_error(
         "--builtin lean --find-rate p95",
         "`p95` is no objective: `p95` has no `<`; write for example \"p99 < 8ms\"",
@@ -163,6 +178,20 @@ fn what_contradicts_itself_is_refused_in_one_sentence() {
     check_error(
         "plan.toml --pid 7",
         "--pid describes a target and so does the plan plan.toml: leave one of the two out",
+    );
+    check_error(
+        "plan.toml --adopt",
+        "--adopt is about a target, and the plan plan.toml describes it: set `adopt = true` under \
+         its [[target]]",
+    );
+    check_error("http://h/", "http://h/ is no plan file: give an address with --url http://h/");
+    check_error(
+        "http://h/ --url http://g/",
+        "http://h/ is one address more than --url: leave it out",
+    );
+    check_error(
+        "--urls crawl",
+        "--urls needs --url: say where requests go, such as --url http://127.0.0.1:3000/",
     );
     check_error(
         "plan.toml -- node",

@@ -104,6 +104,15 @@ fn ladder(ladder: &Ladder) -> Result<(), PlanError> {
         "the ladder has both `rates` and `find_rate`, which searches for one: take one of them out"
             .into()
     })?;
+    let connections = ladder.connections.len();
+    // A plan that says nothing about connections has those of the default, and the first is taken.
+    let is_one = connections == 1 || ladder.connections == Ladder::default().connections;
+    ensure(ladder.find_rate.is_none() || is_one, || {
+        format!(
+            "`find_rate` searches over one number of connections, and `connections` has \
+             {connections}: give it one number, such as [100]"
+        )
+    })?;
     ensure(!ladder.duration.0.is_zero(), || {
         "`duration` is 0s: a stage needs a measured window, such as \"30s\"".into()
     })
