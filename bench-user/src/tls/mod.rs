@@ -24,6 +24,8 @@ use url::{Host, Url};
 
 /// Takes any certificate.
 mod unverified;
+/// Failures in words.
+mod words;
 
 /// TLS of https:// and wss:// addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -185,7 +187,7 @@ impl Connector {
         if self.alpn == Alpn::Http2 && cause(error) == Some(&none_shared) {
             return HandshakeError::NotHttp2;
         }
-        HandshakeError::Failed(error.to_string())
+        HandshakeError::Failed(cause(error).map_or_else(|| error.to_string(), words::of))
     }
 }
 
