@@ -4,6 +4,7 @@
 //! Follows no redirect, keeps no connection, asks for no encoding. Not used inside a stage:
 //! every hidden request would be in the server's counts.
 
+mod error;
 mod http2;
 
 use std::io;
@@ -23,7 +24,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use url::{Position, Url};
 
-use crate::tls::{Alpn, Connector, TlsError, TlsSpec};
+pub use error::FetchError;
+
+use crate::tls::{Alpn, Connector, TlsSpec};
 
 /// Largest body that is kept, bytes; a page to crawl is far smaller.
 const BODY_LIMIT: usize = 16 << 20;
@@ -75,34 +78,6 @@ pub enum Spoken {
     Http1,
     /// HTTP/2: by ALPN over TLS, with prior knowledge otherwise.
     Http2,
-}
-
-/// Why there was no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    /// Another scheme than `http` or `https`.
-    #[error("{0}: only http:// and https:// addresses can be requested")]
-    Scheme(Url),
-    /// TLS cannot be spoken as asked for.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// Nobody took the connection.
-    #[error("cannot connect to {0}: {1}; is the server listening there?")]
-    Connect(String, io::Error),
-    /// The answer was broken.
-    #[error("no HTTP answer from {0}: {1}")]
-    Http(Url, String),
-    /// It took too long.
-    #[error("no answer from {0} within {1:?}")]
-    Timeout(Url, Duration),
-}
-
-impl FetchError {
-    /// Asking again would be no use: the question itself is wrong.
-    #[must_use]
-    pub const fn is_ours(&self) -> bool {
-        matches!(self, Self::Scheme(_) | Self::Tls(_))
-    }
 }
 
 /// Asks servers. Certificates are read at the first https:// address, once for all copies.
@@ -196,7 +171,7 @@ impl Fetcher {
         } else {
             http1_get(url, &self.headers, stream).await
         };
-        got.map_err(|e| FetchError::Http(url.clone(), e.to_string()))
+        got.map_err(|e| FetchError::of_answer(url, &*e))
     }
 }
 

@@ -62,6 +62,40 @@ fn nobody_listening_is_said_in_one_sentence() {
 }
 
 #[test]
+fn an_answer_in_another_protocol_asks_what_is_spoken() {
+    let ask = |spoken, answer, scheme: &str| {
+        let (mut url, server) = serve_once(answer);
+        url.set_scheme(scheme).unwrap();
+        let fetcher = Fetcher::new(spoken, TlsSpec { verify: false, ..TlsSpec::default() });
+        let error = fetcher.get(&url, Duration::from_secs(5)).unwrap_err().to_string();
+        server.join().unwrap();
+        error
+    };
+    // An alert of TLS, the preface of HTTP/2, and nothing at all.
+    for answer in ["\x15\x03\x01\0\x02\x02\x50", "\0\0\0\x04\0\0\0\0\0", ""] {
+        let error = ask(Spoken::Http1, answer, "http");
+        assert!(error.contains("`--protocol`") && error.contains("https"), "{error}");
+    }
+    let answer = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+    let error = ask(Spoken::Http2, answer, "http");
+    assert!(error.contains("`--protocol`"), "{error}");
+    let error = ask(Spoken::Http1, answer, "https");
+    assert!(error.contains("no TLS there") && error.contains("http://"), "{error}");
+}
+
+#[test]
+fn a_name_that_is_not_known_is_to_be_checked() {
+    let url = "http://no-such-host.invalid/".parse().unwrap();
+    for error in [
+        Fetcher::default().get(&url, Duration::from_secs(30)).unwrap_err(),
+        knock(&url, Duration::from_secs(30)).unwrap_err(),
+    ] {
+        let error = error.to_string();
+        assert!(error.ends_with("check the host name"), "{error}");
+    }
+}
+
+#[test]
 fn a_knock_tells_whether_connections_are_taken() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url: Url = format!("https://{}/", listener.local_addr().unwrap()).parse().unwrap();

@@ -168,7 +168,7 @@ impl Target {
         let question = spec.url.as_ref();
         let question = question.map(|url| Question::of(spec, url, options.contact)).transpose()?;
         if let Some(question) = &question {
-            question.ask_running(options.fetcher)?;
+            question.ask_running(spec, options)?;
         }
         let life = if kind == TargetKind::Url {
             Life::Unknown

@@ -110,17 +110,34 @@ impl Question {
         }
     }
 
-    /// Asks a target that should be running already.
+    /// Asks a target that should be running already, for as long as it may take to get ready. What
+    /// refuses a connection or gives a wrong answer is told at once.
     ///
     /// # Errors
     /// When it does not answer, or not as it should.
-    pub(super) fn ask_running(&self, by: &Fetcher) -> Result<(), TargetError> {
-        match (self.ask(by, ANSWER_WITHIN), self) {
-            (Ok(Err(status)), Self::Get { url, .. }) => {
-                Err(TargetError::Unready(url.clone(), status))
+    pub(super) fn ask_running(
+        &self,
+        spec: &TargetSpec,
+        options: &StartOptions<'_>,
+    ) -> Result<(), TargetError> {
+        let within = spec.ready_within.0;
+        let began_ns = clock::now_ns();
+        loop {
+            let taken = Duration::from_nanos(clock::now_ns().saturating_sub(began_ns));
+            // A connect wants a time limit above nothing.
+            let left = within.saturating_sub(taken).max(Duration::from_nanos(1));
+            match (self.ask(options.fetcher, ANSWER_WITHIN.min(left)), self) {
+                (Ok(Err(status)), Self::Get { url, .. }) => {
+                    return Err(TargetError::Unready(url.clone(), status));
+                }
+                (Ok(_), _) => return Ok(()),
+                (Err(FetchError::Timeout(url, _)), _) if left <= ANSWER_WITHIN => {
+                    return Err(TargetError::Silent(Box::new(FetchError::Timeout(url, within))));
+                }
+                (Err(FetchError::Timeout(..)), _) => {}
+                (Err(error), _) => return Err(TargetError::Silent(Box::new(error))),
             }
-            (Ok(_), _) => Ok(()),
-            (Err(error), _) => Err(TargetError::Silent(Box::new(error))),
+            not_interrupted(options.interrupted)?;
         }
     }
 

@@ -3,10 +3,22 @@
 use std::net::TcpListener;
 
 use super::*;
+use crate::units::Span;
 
 fn spec(ready: Option<&str>) -> TargetSpec {
     let spec: TargetSpec = toml::from_str("name = \"web\"").unwrap();
     TargetSpec { ready: ready.map(str::to_owned), ..spec }
+}
+
+fn options(fetcher: &Fetcher) -> StartOptions<'_> {
+    StartOptions {
+        run_id: "test",
+        logs_dir: Path::new("/"),
+        shim: None,
+        fetcher,
+        interrupted: None,
+        contact: Contact::Http,
+    }
 }
 
 fn get(url: &str, needs_success: bool, is_elsewhere: bool) -> Question {
@@ -60,7 +72,8 @@ fn a_unix_socket_that_takes_connections_is_a_stranger() {
     let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let error = refuse_stranger("web", &url, contact).unwrap_err().to_string();
     assert!(error.contains(&path.display().to_string()), "{error}");
-    Question::KnockUnix(path.clone()).ask_running(&Fetcher::default()).unwrap();
+    let fetcher = Fetcher::default();
+    Question::KnockUnix(path.clone()).ask_running(&spec(None), &options(&fetcher)).unwrap();
     // A socket file that nobody listens at any more is left over.
     drop(listener);
     assert!(refuse_stranger("web", &url, contact).is_ok());
@@ -74,8 +87,25 @@ fn a_free_port_is_no_stranger_and_a_listener_that_says_nothing_is_one() {
     assert!(error.contains(url.as_str()) && error.contains("another port"), "{error}");
     drop(listener);
     assert!(refuse_stranger("web", &url, Contact::Http).is_ok());
+    let fetcher = Fetcher::default();
+    let question = Question::of(&spec(None), &url, Contact::Http).unwrap();
     assert!(matches!(
-        Question::of(&spec(None), &url, Contact::Http).unwrap().ask_running(&Fetcher::default()),
+        question.ask_running(&spec(None), &options(&fetcher)),
         Err(TargetError::Silent(error)) if matches!(*error, FetchError::Connect(..))
+    ));
+}
+
+#[test]
+fn a_running_target_that_says_nothing_is_waited_for_as_long_as_it_may_take() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url: Url = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
+    let within = Span(Duration::from_millis(20));
+    let spec = TargetSpec { ready_within: within, ..spec(None) };
+    let fetcher = Fetcher::default();
+    let question = Question::of(&spec, &url, Contact::Http).unwrap();
+    assert!(matches!(
+        question.ask_running(&spec, &options(&fetcher)),
+        Err(TargetError::Silent(error))
+            if matches!(*error, FetchError::Timeout(_, limit) if limit == within.0)
     ));
 }
