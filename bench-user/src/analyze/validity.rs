@@ -175,7 +175,7 @@ impl<'r> Judge<'r> {
         let (load, account) = (&stage.load, &stage.load.account);
         let oldest_ns = account.in_flight_age_ns_max.filter(|ns| *ns >= self.cooldown_ns)?;
         let asked = load.connections.asked;
-        let most = (1.0 - self.limits.live) * f64::from(asked);
+        let most = (1.0 - self.limits.live) * f64::from(asked) * f64::from(self.in_flight);
         let is_stuck = !load.is_held() && account.in_flight_at_end as f64 > most;
         is_stuck.then(|| {
             format!(

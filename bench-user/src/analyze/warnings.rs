@@ -1,7 +1,5 @@
 //! What should keep a reader from trusting the figures of a ladder, as sentences.
 
-use std::net::IpAddr;
-
 use crate::plan::Level;
 use crate::record::{RunRecord, StageRecord, TargetRecord};
 use crate::target::TargetKind;
@@ -115,15 +113,14 @@ fn shared_cpus(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option
 
 /// Whether an address says of itself that it is of this machine.
 fn is_on_this_machine(run: &RunRecord, target: &TargetRecord) -> bool {
-    let authority = target.urls.first.split_once("://").map_or("", |(_, rest)| rest);
-    let authority = authority.split(['/', '?']).next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(v6) => v6.split(']').next(),
-        None => authority.split(':').next(),
+    let url = url::Url::parse(&target.urls.first).ok();
+    let is_here = match url.as_ref().and_then(url::Url::host) {
+        Some(url::Host::Domain(name)) => name == "localhost",
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
     };
-    let is_loopback = |ip: IpAddr| ip.is_loopback();
-    run.plan.load.unix_socket.is_some()
-        || host.is_some_and(|h| h == "localhost" || h.parse().is_ok_and(is_loopback))
+    run.plan.load.unix_socket.is_some() || is_here
 }
 
 /// A ladder that ended elsewhere than the first target's is compared in part only.
