@@ -50,9 +50,7 @@ impl Http1 {
         place: usize,
         again: bool,
     ) -> Result<Self, Failure> {
-        let stream = stream::open(setting, place, again).await?;
-        let wire = Rc::new(WireState::default());
-        let io = TokioIo::new(Wire::new(stream, Rc::clone(&wire)));
+        let (io, wire) = Wire::for_hyper(stream::open(setting, place, again).await?);
         let (sender, connection) =
             lenient_client().handshake(io).await.map_err(|e| exchanging(&e, &wire))?;
         let driver = Driver::new(connection);

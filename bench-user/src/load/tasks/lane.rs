@@ -109,8 +109,7 @@ impl Lane {
         setting.recorder.begin();
         let sent_ns = clock::now_ns();
         in_flight.set(sent_ns);
-        let requests = setting.requests.clone();
-        let request = requests.next();
+        let request = setting.requests.next();
         let result = timer.within(setting.limit_ns(sent_ns), self.answer(setting, request)).await;
         let bytes_out = self.retry.unwrap_or(0) + self.link.as_ref().map_or(0, Link::take_written);
         let is_timeout = result.is_none();

@@ -38,8 +38,7 @@ pub(super) async fn open(setting: &Setting, place: usize, again: bool) -> Result
     let stream = stream::open(setting, place, again).await?;
     let began_ns = clock::now_ns();
     let wire = Rc::new(WireState::default());
-    let requests = setting.requests.clone();
-    let request = upgrade(requests.next())
+    let request = upgrade(setting.requests.next())
         .map_err(|error| Failure::new(FailureClass::NotSentOther, chain(&error)))?;
     // Messages are written at once: each is waited for, or is the only one.
     let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER).write_buffer_size(0);

@@ -9,6 +9,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
 
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::stream::Stream;
@@ -104,6 +105,12 @@ pub(super) struct Wire {
 impl Wire {
     pub(super) fn new(stream: Stream, state: Rc<WireState>) -> Self {
         Self { stream, state }
+    }
+
+    /// One with a memory of its own, ready for hyper.
+    pub(super) fn for_hyper(stream: Stream) -> (TokioIo<Self>, Rc<WireState>) {
+        let state = Rc::new(WireState::default());
+        (TokioIo::new(Self::new(stream, Rc::clone(&state))), state)
     }
 }
 

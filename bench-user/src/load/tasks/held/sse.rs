@@ -13,7 +13,6 @@ use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1::SendRequest;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 
 use super::super::InFlight;
 use super::super::deadline::{Deadline, Timeline};
@@ -69,9 +68,7 @@ impl EventConnection {
         place: usize,
         again: bool,
     ) -> Result<Self, Failure> {
-        let stream = stream::open(setting, place, again).await?;
-        let wire = Rc::new(WireState::default());
-        let io = TokioIo::new(Wire::new(stream, Rc::clone(&wire)));
+        let (io, wire) = Wire::for_hyper(stream::open(setting, place, again).await?);
         let mut client = lenient_client();
         client.read_buf_exact_size(Some(READ_BUFFER));
         let (sender, connection) = client.handshake(io).await.map_err(|e| exchanging(&e, &wire))?;
@@ -85,8 +82,7 @@ impl EventConnection {
         timer: &mut Deadline,
         in_flight: &InFlight,
     ) -> Option<EventStream> {
-        let requests = setting.requests.clone();
-        let request = accepting_events(requests.next());
+        let request = accepting_events(setting.requests.next());
         let sent_ns = clock::now_ns();
         setting.recorder.begin();
         in_flight.set(sent_ns);
