@@ -10,7 +10,9 @@ use crate::host::HostInfo;
 use crate::ladder::StageSample;
 use crate::load::{Connections, GeneratorUse, LoadSample};
 use crate::measured::Measured;
-use crate::observe::{CgroupUse, MachineUse, Net, ObserverCost, Sched, Syscalls, Thread};
+use crate::observe::{
+    CgroupUse, Explained, MachineUse, Net, ObserverCost, Sched, Syscalls, Thread,
+};
 use crate::plan::{ClaimSpec, LoadSpec, ObserveSpec, Order, Plan};
 use crate::record::{Loop, RunRecord, SCHEMA, StageRecord, TargetRecord, Tool, Urls, Verdict};
 use crate::target::TargetKind;
@@ -66,6 +68,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
         cgroup: a_cgroup(0.6),
         net: Measured::Value(Net::default()),
         machine: Measured::Value(MachineUse { busy_cpus: 0.5, stolen_cpus: 0.0 }),
+        explain: Explained::default(),
         observer_cost: ObserverCost::default(),
         samples: Vec::new(),
         verdict: Verdict::default(),

@@ -12,7 +12,7 @@ use crate::distribution::Distribution;
 use crate::load::{Connections, Events, LoadSample, Offered};
 use crate::measured::Measured;
 use crate::observe::{
-    CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
+    CgroupUse, Explained, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
 };
 use crate::record::{Loop, StageRecord, Verdict};
 
@@ -176,6 +176,7 @@ pub(super) fn template() -> StageRecord {
         },
         net: Measured::Value(Net::default()),
         machine: Measured::Value(MachineUse { busy_cpus: 1.0, stolen_cpus: 0.0 }),
+        explain: Explained::default(),
         observer_cost: ObserverCost::default(),
         samples: Vec::new(),
         verdict: Verdict::default(),

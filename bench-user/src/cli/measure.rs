@@ -6,7 +6,7 @@ use clap::Args;
 use url::Url;
 
 use super::value::{address, connections, rate, variable};
-use super::{BuiltinName, ConnectionArgs, OrOff, OrderName, RequestArgs};
+use super::{BuiltinName, ConnectionArgs, ExplainName, OrOff, OrderName, RequestArgs};
 use crate::units::{Bytes, Span};
 
 /// `run`.
@@ -130,6 +130,23 @@ pub struct CommandArgs {
     pub dir: Option<PathBuf>,
 }
 
+/// Explanations from the kernel.
+#[derive(Debug, Default, Args)]
+pub struct ExplainArgs {
+    /// Say why, from the kernel; each kind costs the target time [without a list: all]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all",
+        help_heading = "Observation"
+    )]
+    pub explain: Vec<ExplainName>,
+}
+
 /// Ladder, stop rules, load and observation; each overrides the plan's key of that name.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Load")]
@@ -190,6 +207,9 @@ pub struct LoadArgs {
     /// Leave out the control stages, which give the throughput without the probes
     #[arg(long, help_heading = "Observation")]
     pub no_control: bool,
+    /// What of it is explained.
+    #[command(flatten)]
+    pub explain: ExplainArgs,
     /// Between two samples inside a stage [default: 500ms]
     #[arg(long, value_name = "TIME", help_heading = "Observation")]
     pub interval: Option<Span>,
@@ -216,6 +236,9 @@ pub struct ObserveArgs {
     /// Print the blocks of a stage as JSON when it ends, and no lines before
     #[arg(long)]
     pub json: bool,
+    /// What of it is explained.
+    #[command(flatten)]
+    pub explain: ExplainArgs,
     /// What is watched.
     #[command(flatten)]
     pub find: FindArgs,
@@ -237,6 +260,9 @@ pub struct ExecArgs {
     /// Keep the command's output and the figures in this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// What of it is explained.
+    #[command(flatten)]
+    pub explain: ExplainArgs,
     /// What it may use.
     #[command(flatten)]
     pub limits: CommandArgs,

@@ -8,14 +8,16 @@ mod value;
 
 use clap::{Parser, Subcommand};
 
-pub use measure::{CommandArgs, ExecArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs};
+pub use measure::{
+    CommandArgs, ExecArgs, ExplainArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs,
+};
 pub use request::{ConnectionArgs, RequestArgs};
 pub use stored::{
     CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, ReportArgs, ServeArgs,
 };
 pub use value::{
-    ArrivalsName, BuiltinName, CatchUpName, ClientName, Format, OrOff, OrderName, ProtocolName,
-    ReportFormat, WebsocketName,
+    ArrivalsName, BuiltinName, CatchUpName, ClientName, ExplainName, Format, OrOff, OrderName,
+    ProtocolName, ReportFormat, WebsocketName,
 };
 
 /// Drives a ladder of HTTP load at a server and counts in the kernel what the server's cgroup does

@@ -64,6 +64,25 @@ pub enum BuiltinName {
     Chatty,
 }
 
+/// What the kernel can be asked for besides its counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExplainName {
+    /// Every kind
+    All,
+    /// Syscalls: latency, errors, events and bytes per call
+    Syscalls,
+    /// Submissions to io_uring by opcode
+    IoUring,
+    /// What threads wait in while they are off the CPU
+    OffCpu,
+    /// Who holds the CPU while threads wait for it
+    RunQueue,
+    /// Time in softirqs
+    Softirq,
+    /// Stacks on and off the CPU, for flame graphs
+    Stacks,
+}
+
 /// How the repetitions of several targets alternate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum OrderName {

@@ -10,7 +10,7 @@ use bench_user::cli::ExecArgs;
 use bench_user::clock;
 use bench_user::host::owner;
 use bench_user::ladder::Interrupt;
-use bench_user::observe::{ObserverSet, Options, Probes, Sample};
+use bench_user::observe::{ObserverSet, Options, Sample};
 use bench_user::plan::{TargetSpec, flags};
 use bench_user::report::{self, Format};
 use bench_user::target::{self, CommandLine, Exit, Limits, Spawned, Streams, TargetKind};
@@ -43,8 +43,8 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
     let interrupt = Interrupt::install()?;
     let spawned = prepare(&spec, args)?;
     let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
-    let mut observers =
-        ObserverSet::attach(&handle, Options { probes: Probes::Attach, probe_log: false });
+    let asked = Options { explain: flags::explained(&args.explain), ..Options::default() };
+    let mut observers = ObserverSet::attach(&handle, &asked);
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));
     }

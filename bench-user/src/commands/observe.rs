@@ -6,7 +6,7 @@ use bench_user::cli::ObserveArgs;
 use bench_user::clock;
 use bench_user::fetch::Fetcher;
 use bench_user::ladder::Interrupt;
-use bench_user::observe::{Look, ObserverSet, Options, Probes, Sample};
+use bench_user::observe::{Look, ObserverSet, Options, Sample};
 use bench_user::plan::flags;
 use bench_user::report::{self, Format};
 use bench_user::target::{Contact, Exit, StartOptions, Target, TargetKind};
@@ -43,8 +43,8 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     };
     let mut target = Target::start(&spec, &options)?;
     target.handle.cgroup.as_result().map_err(|why| anyhow::anyhow!("nothing to observe: {why}"))?;
-    let mut observers =
-        ObserverSet::attach(&target.handle, Options { probes: Probes::Attach, probe_log: false });
+    let asked = Options { explain: flags::explained(&args.explain), ..Options::default() };
+    let mut observers = ObserverSet::attach(&target.handle, &asked);
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));
     }

@@ -100,8 +100,8 @@ impl Ascent<'_> {
         }
         // Before the stage, so that not even the hooks of an idle probe are there.
         drop(self.observers.take());
-        let options = Options { probes: Probes::Detach, probe_log: false };
-        self.observers = Some(ObserverSet::attach(&self.target.handle, options));
+        let options = Options { probes: Probes::Detach, ..Options::default() };
+        self.observers = Some(ObserverSet::attach(&self.target.handle, &options));
         let position = Position { observed: false, is_control: true, ..last };
         Ok(self.stage(position)?.end)
     }

@@ -13,7 +13,7 @@ use crate::cpu_list;
 use crate::host::topology::Placement;
 use crate::load::{self, Generator};
 use crate::measured::Measured;
-use crate::observe::{CgroupObserver, ObserverSet, Options, Probes};
+use crate::observe::{CgroupObserver, ObserverSet, Options};
 use crate::plan::{Limit, Plan, TargetSpec};
 use crate::target::{StartOptions, Target, TargetError, TargetHandle, TargetKind};
 
@@ -159,10 +159,14 @@ impl Expedition<'_> {
         sink: &mut dyn Sink,
     ) -> Result<End> {
         let spec = &self.plan.observe;
-        let options = Options { probes: Probes::Attach, probe_log: spec.probe_log };
+        let options = Options {
+            explain: spec.explain.clone(),
+            probe_log: spec.probe_log,
+            ..Options::default()
+        };
         // An address alone has no kernel side.
         let is_watched = spec.enabled && target.handle.kind != TargetKind::Url;
-        let observers = is_watched.then(|| ObserverSet::attach(&target.handle, options));
+        let observers = is_watched.then(|| ObserverSet::attach(&target.handle, &options));
         let memory_before = is_watched.then(|| memory_bytes(target));
         let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
         if let Some(why) = missing {

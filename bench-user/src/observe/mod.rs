@@ -4,6 +4,7 @@
 
 mod bpf;
 mod cgroup;
+mod explained;
 mod ledger;
 mod machine;
 mod net;
@@ -14,8 +15,9 @@ mod sample;
 mod set;
 pub mod threads;
 
-pub use bpf::LoadError;
+pub use bpf::{Hook, LoadError, ProgramCost};
 pub use cgroup::{CgroupObserver, CgroupReading};
+pub use explained::Explained;
 pub use ledger::ENDED_KEPT;
 pub use net::NetObserver;
 pub use options::{Options, Probes};
@@ -34,6 +36,7 @@ pub use set::ObserverSet;
 pub fn try_probes() -> Result<String, String> {
     let trees = crate::host::CgroupTrees::discover().map_err(|e| e.to_string())?;
     let root = trees.v2.ok_or("no cgroup v2 tree is mounted")?;
-    let probes = bpf::BpfObserver::attach(&root, false).map_err(|e| e.to_string())?;
+    let probes = bpf::BpfObserver::attach(&root, &Options::default()).map_err(|e| e.to_string())?;
+    probes.whole()?;
     Ok(format!("they load and attach; syscalls are counted by a {}", probes.hook_name()))
 }

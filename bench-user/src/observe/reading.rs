@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use bench_ebpf::abi::Books;
 
-use super::bpf::{SchedReading, SyscallReading};
+use super::bpf::{ExplainReading, SchedReading, SyscallReading};
 use super::cgroup::CgroupReading;
+use super::explained::Explained;
 use super::ledger::minus;
 use super::machine::MachineReading;
 use super::perf::PerfReading;
@@ -32,6 +33,7 @@ pub(super) struct Reading {
     pub(super) own_cpu_ns: u64,
     pub(super) syscalls: Measured<SyscallReading>,
     pub(super) sched: Measured<SchedReading>,
+    pub(super) explain: Option<ExplainReading>,
     pub(super) perf: PerfReading,
     pub(super) cgroup: CgroupReading,
     pub(super) net: Measured<Net>,
@@ -84,6 +86,13 @@ impl Reading {
             Ok::<_, &str>(self.syscalls.as_result()?.since(then.syscalls.as_result()?, window_ns))
         };
         block().into()
+    }
+
+    pub(super) fn explained_since(&self, then: &Self, window_ns: u64) -> Explained {
+        match (&self.explain, &then.explain) {
+            (Some(now), Some(then)) => now.since(then, window_ns),
+            _ => Explained::default(),
+        }
     }
 
     pub(super) fn machine_since(&self, then: &Self, window_ns: u64) -> Measured<MachineUse> {

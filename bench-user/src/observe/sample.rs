@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::explained::Explained;
 use crate::distribution::Distribution;
 use crate::measured::Measured;
 
@@ -30,6 +31,9 @@ pub struct Sample {
     pub net: Measured<Net>,
     /// CPU time of the whole machine.
     pub machine: Measured<MachineUse>,
+    /// Why it was slow, as far as that was asked for.
+    #[serde(default)]
+    pub explain: Explained,
     /// What observing cost and what it lost.
     pub observer_cost: ObserverCost,
 }
@@ -47,6 +51,7 @@ impl Sample {
             cgroup: CgroupUse::unavailable(why),
             net: Measured::unavailable(why),
             machine: Measured::unavailable(why),
+            explain: Explained::default(),
             observer_cost: ObserverCost::default(),
         }
     }

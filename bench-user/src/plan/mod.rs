@@ -8,6 +8,7 @@
 mod claim;
 pub mod default;
 mod error;
+mod explain;
 pub mod file;
 pub mod flags;
 mod level;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::tls::TlsSpec;
 pub use claim::{ClaimSpec, NamedStages, StageSelector};
 pub use error::PlanError;
+pub use explain::Explain;
 pub use level::Level;
 pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, WebsocketMode};
 pub use objective::{Condition, Figure, Objective};
@@ -180,6 +182,10 @@ pub struct ObserveSpec {
     /// for the throughput ratio with and without them.
     #[serde(default = "yes")]
     pub control: bool,
+    /// Why a stage is slow, from the kernel: `"all"` or a list of kinds.
+    #[serde(default, deserialize_with = "explain::kinds", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "explain::AllOrKinds")]
+    pub explain: Vec<Explain>,
     /// aya-log output of the probes (needs an object built with it).
     #[serde(default)]
     pub probe_log: bool,
@@ -256,6 +262,12 @@ impl Default for StopRules {
 
 impl Default for ObserveSpec {
     fn default() -> Self {
-        Self { enabled: true, interval: default_interval(), control: true, probe_log: false }
+        Self {
+            enabled: true,
+            interval: default_interval(),
+            control: true,
+            explain: Vec::new(),
+            probe_log: false,
+        }
     }
 }

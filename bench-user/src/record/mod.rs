@@ -22,7 +22,7 @@ use crate::ladder::StageDone;
 use crate::load::LoadSample;
 use crate::measured::Measured;
 use crate::observe::{
-    CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
+    CgroupUse, Explained, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
 };
 use crate::plan::{self, Plan};
 use crate::target::{Exit, Idle, Image, TargetKind};
@@ -176,6 +176,9 @@ pub struct StageRecord {
     /// CPU time of the whole machine.
     #[serde(default)]
     pub machine: Measured<MachineUse>,
+    /// Why it was slow, as far as that was asked for.
+    #[serde(default)]
+    pub explain: Explained,
     /// What observing cost and lost.
     pub observer_cost: ObserverCost,
     /// Inside the stage, in order of time.
@@ -215,6 +218,7 @@ impl From<StageDone> for StageRecord {
             cgroup: kernel.cgroup,
             net: kernel.net,
             machine: kernel.machine,
+            explain: kernel.explain,
             observer_cost: kernel.observer_cost,
             samples,
             verdict: Verdict { stopped_by, ..Verdict::default() },

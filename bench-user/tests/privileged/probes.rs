@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use bench_user::measured::Measured;
-use bench_user::observe::{ObserverSet, Options, Probes, Sample, Sched, Syscalls};
+use bench_user::observe::{ObserverSet, Options, Sample, Sched, Syscalls};
 use bench_user::target::{TargetHandle, TargetKind};
 use libtest_mimic::Trial;
 
@@ -35,10 +35,7 @@ fn handle(directory: &Path) -> TargetHandle {
 }
 
 pub(crate) fn observe(place: &Place) -> Result<ObserverSet> {
-    let set = ObserverSet::attach(
-        &handle(&place.v2),
-        Options { probes: Probes::Attach, probe_log: false },
-    );
+    let set = ObserverSet::attach(&handle(&place.v2), &Options::default());
     ensure!(set.probes_missing().is_none(), "{:?}", set.probes_missing());
     Ok(set)
 }

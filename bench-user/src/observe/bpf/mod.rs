@@ -4,37 +4,53 @@
 //! map; only threads that have ended are taken out of the hash of threads once they are read.
 
 mod counts;
+mod explain;
+mod hook;
+mod kernel;
 mod loader;
 mod offsets;
+mod part;
+mod refusal;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use aya::Ebpf;
 use aya::maps::{HashMap, PerCpuArray};
+use aya::programs::Program;
 use bench_ebpf::abi::{SchedCounts, SyscallCounts, ThreadEntry, ThreadKey, maps};
 
 pub(super) use counts::{SchedReading, SyscallReading};
-pub use loader::LoadError;
+pub(super) use explain::ExplainReading;
+pub use hook::Hook;
+pub use refusal::LoadError;
 
+use super::Options;
 use crate::clock;
-use loader::Hook;
+use crate::measured::Measured;
+use crate::plan::Explain;
+use kernel::Kernel;
+use loader::Loaded;
 
 /// The probes, attached to one cgroup until this is dropped.
 pub(super) struct BpfObserver {
     ebpf: Ebpf,
     hook: Hook,
+    syscalls: Measured<()>,
+    sched: Measured<()>,
+    explain: BTreeMap<Explain, Measured<()>>,
     logger: Option<aya_log::EbpfLogger<&'static dyn log::Log>>,
 }
 
 /// How often and how long the programs ran, as the kernel keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct ProgramCost {
+pub struct ProgramCost {
     /// Runs since loading, counted only while BPF statistics are on.
-    pub(super) runs: u64,
+    pub runs: u64,
     /// Their run time, ns.
-    pub(super) run_ns: u64,
+    pub run_ns: u64,
     /// How long that was measured, ns.
-    pub(super) over_ns: u64,
+    pub over_ns: u64,
 }
 
 /// The kernel measures every BPF program of the machine while this lives.
@@ -45,14 +61,77 @@ pub(super) struct Calibration {
 }
 
 impl BpfObserver {
-    /// Loads and attaches the probes for a cgroup v2 directory and all below it.
+    /// Loads and attaches the probes for a cgroup v2 directory and all below it. A part that the
+    /// kernel refuses is missing, and the others count.
     ///
     /// # Errors
-    /// One sentence with the remedy: no object, no BTF, no right, not a v2 directory.
-    pub(super) fn attach(cgroup: &Path, with_log: bool) -> Result<Self, LoadError> {
-        let (mut ebpf, hook) = loader::load(cgroup, with_log)?;
-        let logger = if with_log { aya_log::EbpfLogger::init(&mut ebpf).ok() } else { None };
-        Ok(Self { ebpf, hook, logger })
+    /// One sentence with the remedy: no object, no right, not a v2 directory.
+    pub(super) fn attach(cgroup: &Path, options: &Options) -> Result<Self, LoadError> {
+        let kernel = Kernel::read(options.hook);
+        let loaded = loader::load(cgroup, &kernel, &options.explain, options.probe_log)?;
+        let Loaded { mut ebpf, syscalls, sched, explain } = loaded;
+        let logger =
+            if options.probe_log { aya_log::EbpfLogger::init(&mut ebpf).ok() } else { None };
+        Ok(Self { ebpf, hook: kernel.hook, syscalls, sched, explain, logger })
+    }
+
+    /// Whether everything that was asked for is attached.
+    ///
+    /// # Errors
+    /// Why the first part that is not could not be.
+    pub(super) fn whole(&self) -> Result<(), String> {
+        let parts = [&self.syscalls, &self.sched].into_iter().chain(self.explain.values());
+        parts.map(Measured::as_result).collect::<Result<Vec<_>, _>>().map(drop).map_err(Into::into)
+    }
+
+    /// Whether every thread that is switched away from in the cgroup is seen.
+    pub(super) fn sees_threads(&self) -> bool {
+        self.sched.value().is_some()
+    }
+
+    /// What the explanations that were asked for have counted so far.
+    pub(super) fn explain(&self) -> ExplainReading {
+        ExplainReading::read(&self.ebpf, &self.explain)
+    }
+
+    /// Takes the programs of a kind off; what they counted stays readable, and the kind is
+    /// `unavailable` from here on for this reason.
+    pub(super) fn detach(&mut self, kind: Explain, why: &str) {
+        for name in explain::part(kind).programs {
+            // One that is not loaded is off already.
+            match self.ebpf.program_mut(name) {
+                Some(Program::BtfTracePoint(program)) => drop(program.unload()),
+                Some(Program::TracePoint(program)) => drop(program.unload()),
+                Some(Program::PerfEvent(program)) => drop(program.unload()),
+                _ => {}
+            }
+        }
+        self.explain.insert(kind, Measured::unavailable(why));
+    }
+
+    /// Runs and run time of each part since loading, by its name: `sched`, `syscalls`, or that of
+    /// the kind; counted only while BPF statistics are on.
+    ///
+    /// # Errors
+    /// When the kernel does not show them.
+    pub(super) fn cost_by_part(&self) -> Result<BTreeMap<&'static str, ProgramCost>, String> {
+        let base = [("sched", &part::SCHED), ("syscalls", &part::SYSCALLS)];
+        let kinds = self.explain.keys().map(|kind| (kind.name(), explain::part(*kind)));
+        base.into_iter()
+            .chain(kinds)
+            .map(|(name, part)| Ok((name, self.cost_of(part.programs)?)))
+            .collect()
+    }
+
+    fn cost_of(&self, programs: &[&str]) -> Result<ProgramCost, String> {
+        let mut cost = ProgramCost::default();
+        for name in programs {
+            if self.ebpf.program(name).is_some_and(|program| program.fd().is_ok()) {
+                cost.runs += self.info(name, "run_cnt")?;
+                cost.run_ns += self.info(name, "run_time_ns")?;
+            }
+        }
+        Ok(cost)
     }
 
     /// Which hook counts syscalls.
@@ -65,6 +144,7 @@ impl BpfObserver {
     /// # Errors
     /// When the kernel refuses to read the map.
     pub(super) fn syscalls(&self) -> Result<SyscallReading, String> {
+        self.syscalls.as_result()?;
         let values = self.per_cpu::<SyscallCounts>(maps::SYSCALLS)?;
         // Read after the counters: a miss that is not in the counts must be in the misses.
         let missed = self.info(self.hook.program(), "recursion_misses")?;
@@ -76,6 +156,7 @@ impl BpfObserver {
     /// # Errors
     /// As [`Self::syscalls`].
     pub(super) fn sched(&self) -> Result<SchedReading, String> {
+        self.sched.as_result()?;
         let values = self.per_cpu::<SchedCounts>(maps::SCHED)?;
         let missed = self.info(bench_ebpf::abi::programs::SCHED_SWITCH, "recursion_misses")?;
         Ok(SchedReading::sum(values.iter(), missed))
@@ -137,14 +218,8 @@ impl BpfObserver {
     }
 
     fn cost(&self) -> Result<ProgramCost, String> {
-        let mut cost = ProgramCost::default();
-        for (name, program) in self.ebpf.programs() {
-            if program.fd().is_ok() {
-                cost.runs += self.info(name, "run_cnt")?;
-                cost.run_ns += self.info(name, "run_time_ns")?;
-            }
-        }
-        Ok(cost)
+        let programs: Vec<_> = self.ebpf.programs().map(|(name, _)| name).collect();
+        self.cost_of(&programs)
     }
 
     /// Passes on what the probes logged (`--probe-log`); nothing otherwise.

@@ -3,13 +3,14 @@
 //! The layout differs from kernel to kernel and rustc emits no relocations, so the offsets are
 //! looked up in the kernel's own type information and become constants of the programs.
 
+use bench_ebpf::abi::globals;
 use btf_rs::{Btf, Type};
+
+use super::part::Global;
 
 /// Byte offsets from the start of `task_struct`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Offsets {
-    /// `thread_info.status`; `None` where the architecture or the kernel has none.
-    pub(super) compat_status: Option<u32>,
     /// `__state`, or `state` before 5.14 (and some kernels carry the new name back).
     pub(super) state: u32,
     pub(super) start_boottime: u32,
@@ -38,17 +39,11 @@ impl Offsets {
         let member = |path: &'static str| {
             offset(btf, "task_struct", path)?.ok_or(OffsetError::Missing(path))
         };
-        let compat_status = if cfg!(target_arch = "x86_64") {
-            offset(btf, "task_struct", "thread_info.status")?
-        } else {
-            None
-        };
         let state = match offset(btf, "task_struct", "__state")? {
             Some(offset) => offset,
             None => member("state")?,
         };
         Ok(Self {
-            compat_status,
             state,
             start_boottime: member("start_boottime")?,
             run_delay: member("sched_info.run_delay")?,
@@ -58,10 +53,36 @@ impl Offsets {
             nivcsw: member("nivcsw")?,
         })
     }
+
+    /// As the programs' read-only data.
+    pub(super) fn globals(&self) -> Vec<Global> {
+        vec![
+            (globals::STATE, self.state),
+            (globals::START_BOOTTIME, self.start_boottime),
+            (globals::RUN_DELAY, self.run_delay),
+            (globals::PCOUNT, self.pcount),
+            (globals::SUM_EXEC, self.sum_exec),
+            (globals::NVCSW, self.nvcsw),
+            (globals::NIVCSW, self.nivcsw),
+        ]
+    }
+}
+
+/// Where `thread_info.status` is in `task_struct`; `None` where the architecture or the kernel has
+/// none, and with it no 32-bit calls to tell apart.
+///
+/// # Errors
+/// When the type information is broken.
+pub(super) fn compat_status(btf: &Btf) -> Result<Option<u32>, OffsetError> {
+    if cfg!(target_arch = "x86_64") {
+        offset(btf, "task_struct", "thread_info.status")
+    } else {
+        Ok(None)
+    }
 }
 
 /// Byte offset of a dotted member path in a named struct; `None` where there is no such member.
-fn offset(btf: &Btf, name: &str, path: &str) -> Result<Option<u32>, OffsetError> {
+pub(super) fn offset(btf: &Btf, name: &str, path: &str) -> Result<Option<u32>, OffsetError> {
     for candidate in btf.resolve_types_by_name(name)? {
         if let Type::Struct(structure) = candidate {
             return Ok(walk(btf, &structure, path)?.map(|bits| bits / 8));

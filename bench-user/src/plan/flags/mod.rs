@@ -6,11 +6,12 @@ use std::path::Path;
 
 use super::validate::{self, Purpose};
 use super::{
-    Builtin, Limit, Order, Plan, PlanError, SpanLimit, TargetSpec, UrlSource, default, file,
+    Builtin, Explain, Limit, Order, Plan, PlanError, SpanLimit, TargetSpec, UrlSource, default,
+    explain, file,
 };
 use crate::cli::{
-    BuiltinName, CommandArgs, ExecArgs, FindArgs, LoadArgs, ObserveArgs, OrOff, OrderName, RunArgs,
-    TargetArgs,
+    BuiltinName, CommandArgs, ExecArgs, ExplainArgs, ExplainName, FindArgs, LoadArgs, ObserveArgs,
+    OrOff, OrderName, RunArgs, TargetArgs,
 };
 
 /// The plan of `bench-user run`: of the file, of the target flags, or the embedded one; with the
@@ -204,7 +205,25 @@ fn override_keys(plan: &mut Plan, args: &LoadArgs) -> Result<(), PlanError> {
     plan.observe.control &= !args.no_control;
     plan.observe.probe_log |= args.probe_log;
     set(&mut plan.observe.interval, args.interval);
+    if !args.explain.explain.is_empty() {
+        plan.observe.explain = explained(&args.explain);
+    }
     Ok(())
+}
+
+/// The kinds of explanation that flags ask for, each once.
+#[must_use]
+pub fn explained(args: &ExplainArgs) -> Vec<Explain> {
+    let kinds = args.explain.iter().flat_map(|name| match name {
+        ExplainName::All => Explain::ALL.to_vec(),
+        ExplainName::Syscalls => vec![Explain::Syscalls],
+        ExplainName::IoUring => vec![Explain::IoUring],
+        ExplainName::OffCpu => vec![Explain::OffCpu],
+        ExplainName::RunQueue => vec![Explain::RunQueue],
+        ExplainName::Softirq => vec![Explain::Softirq],
+        ExplainName::Stacks => vec![Explain::Stacks],
+    });
+    explain::in_order(&kinds.collect::<Vec<_>>())
 }
 
 fn set<T>(key: &mut T, flag: Option<T>) {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a record that cannot be made fails its test")]
 
 mod analysis;
+mod observed;
 mod stage;
 
 use std::collections::BTreeMap;
@@ -20,8 +21,8 @@ use bench_user::units::Span;
 use hdrhistogram::Histogram;
 
 use analysis::{analysis, claims};
+pub(crate) use observed::{everything_observed, nothing_observed};
 use stage::{Around, LEAN, chatty, stage};
-pub(crate) use stage::{everything_observed, nothing_observed};
 
 /// A run of two targets, three levels and three repetitions, with its analysis and claims.
 pub(crate) fn two_targets() -> RunRecord {

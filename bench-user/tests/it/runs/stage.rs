@@ -6,12 +6,12 @@ use bench_user::distribution::Distribution;
 use bench_user::load::{Account, Connections, GeneratorUse, LoadSample, Outcomes};
 use bench_user::measured::Measured::{self, Value};
 use bench_user::observe::{
-    CgroupUse, Count, MachineUse, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread,
+    CgroupUse, Count, Explained, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
 };
 use bench_user::record::{Bottleneck, Loop, StageRecord, StageSample, Verdict};
 
 /// Length of every window, ns.
-const WINDOW: u64 = 5_000_000_000;
+pub(super) const WINDOW: u64 = 5_000_000_000;
 
 /// What a level of a target is built around.
 #[derive(Clone, Copy)]
@@ -106,6 +106,7 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
         cgroup: cgroup(around),
         net: Value(Net { listen_overflows: 0, listen_drops: 0, retransmits: 3 }),
         machine: Value(MachineUse { busy_cpus: 1.5, stolen_cpus: 0.0 }),
+        explain: Explained::default(),
         observer_cost: ObserverCost {
             bpf_ns: None,
             bpf_runs: None,
@@ -265,34 +266,5 @@ fn cgroup(around: &Around) -> CgroupUse {
         pids_peak: Measured::unavailable("the pids controller keeps no peak before Linux 6.11"),
         pids_current: Value(2),
         psi: BTreeMap::from([("cpu.some".into(), Value(150_000_000))]),
-    }
-}
-
-/// A window of an instrument that saw everything.
-pub(crate) fn everything_observed() -> Sample {
-    let stage = stage(&LEAN[1], 1, 1, true);
-    Sample {
-        window_ns: WINDOW,
-        syscalls: stage.syscalls,
-        sched: stage.sched,
-        threads: stage.threads,
-        perf: stage.perf,
-        cgroup: stage.cgroup,
-        net: stage.net,
-        machine: stage.machine,
-        observer_cost: stage.observer_cost,
-    }
-}
-
-/// A window of an instrument that saw nothing, for one reason.
-pub(crate) fn nothing_observed(why: &str) -> Sample {
-    Sample {
-        window_ns: WINDOW,
-        perf: BTreeMap::from([("cycles".into(), Measured::unavailable(why))]),
-        cgroup: CgroupUse {
-            psi: BTreeMap::from([("cpu.some".into(), Measured::unavailable(why))]),
-            ..CgroupUse::unavailable(why)
-        },
-        ..Sample::empty(why)
     }
 }

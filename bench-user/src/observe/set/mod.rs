@@ -4,24 +4,23 @@
 //! sample. At an edge the fast counters are read first, then the threads, which take longest, and
 //! the network's counters; how long that takes is in the sample as `read_ns`.
 
+mod cost;
+mod reads;
+
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use bench_ebpf::abi::Books;
-
-use super::bpf::{BpfObserver, Calibration, ProgramCost};
-use super::cgroup::CgroupObserver;
-use super::ledger::Ledger;
-use super::machine;
-use super::net::NetObserver;
-use super::options::{Options, Probes};
-use super::perf::PerfObserver;
-use super::reading::{Extent, Look, Reading};
-use super::sample::{Net, ObserverCost, Sample};
-use super::threads;
 use crate::clock;
 use crate::measured::Measured;
+use crate::observe::bpf::{BpfObserver, Calibration, ProgramCost};
+use crate::observe::cgroup::CgroupObserver;
+use crate::observe::ledger::Ledger;
+use crate::observe::net::NetObserver;
+use crate::observe::options::{Options, Probes};
+use crate::observe::perf::PerfObserver;
+use crate::observe::reading::{Extent, Look, Reading};
+use crate::observe::sample::{Net, ObserverCost, Sample};
 use crate::target::TargetHandle;
 
 /// Inside a window every thread is read only after so many times what the reading before took:
@@ -54,7 +53,7 @@ pub struct ObserverSet {
 impl ObserverSet {
     /// Attaches what can be had to a target.
     #[must_use]
-    pub fn attach(target: &TargetHandle, options: Options) -> Self {
+    pub fn attach(target: &TargetHandle, options: &Options) -> Self {
         let directory = target.cgroup.clone();
         let since = clock::boottime_ns();
         let bpf = match (&directory, options.probes) {
@@ -62,7 +61,7 @@ impl ObserverSet {
                 Measured::unavailable("a control stage: the probes are detached")
             }
             (Measured::Unavailable { unavailable }, _) => Measured::unavailable(unavailable),
-            (Measured::Value(dir), _) => BpfObserver::attach(dir, options.probe_log).into(),
+            (Measured::Value(dir), _) => BpfObserver::attach(dir, options).into(),
         };
         let perf = match &directory {
             Measured::Value(dir) => {
@@ -73,9 +72,10 @@ impl ObserverSet {
         };
         let v2 = directory.value().map(PathBuf::as_path);
         let cgroup = CgroupObserver::new(&target.controllers, v2).with_main_pid(target.main_pid);
-        let ledger = match &bpf {
-            Measured::Value(_) => Ledger::new(since),
-            Measured::Unavailable { .. } => Ledger::without_probe(since),
+        let ledger = if bpf.value().is_some_and(BpfObserver::sees_threads) {
+            Ledger::new(since)
+        } else {
+            Ledger::without_probe(since)
         };
         let mut set = Self {
             directory,
@@ -104,22 +104,6 @@ impl ObserverSet {
     #[must_use]
     pub fn probes_missing(&self) -> Option<&str> {
         self.bpf.why()
-    }
-
-    /// Measures the run time of the probes until [`Self::end_calibration`]: once in the life of
-    /// a set, because while it lasts every BPF program of the machine pays for it.
-    pub fn begin_calibration(&mut self) {
-        if let (Measured::Value(bpf), false) = (&self.bpf, self.is_calibrated) {
-            self.is_calibrated = true;
-            self.calibration = bpf.begin_calibration();
-        }
-    }
-
-    /// Ends the calibration; its figures are in the next sample.
-    pub fn end_calibration(&mut self) {
-        if let (Measured::Value(bpf), Some(calibration)) = (&self.bpf, self.calibration.take()) {
-            self.probe_cost = bpf.end_calibration(&calibration);
-        }
     }
 
     /// A window begins.
@@ -205,6 +189,7 @@ impl ObserverSet {
             read_ns: now.took_ns + begin.took_ns,
             lost: self.lost(&now, &begin),
         };
+        let explain = now.explained_since(&begin, window_ns);
         Some(Sample {
             window_ns,
             machine: now.machine_since(&begin, window_ns),
@@ -214,69 +199,9 @@ impl ObserverSet {
             perf,
             cgroup,
             net: Net::between(&begin.net, &now.net),
+            explain,
             observer_cost: cost,
         })
-    }
-
-    fn read(&mut self, extent: Extent) -> Reading {
-        let at_ns = clock::now_ns();
-        let own_cpu_ns = clock::thread_cpu_ns();
-        let (syscalls, sched) = match &self.bpf {
-            Measured::Value(bpf) => (bpf.syscalls().into(), bpf.sched().into()),
-            Measured::Unavailable { unavailable: why } => {
-                (Measured::unavailable(why), Measured::unavailable(why))
-            }
-        };
-        let perf = self.perf.read();
-        let cgroup = self.cgroup.read();
-        let books = if let Extent::Edge | Extent::Look { with_threads: true } = extent {
-            self.read_threads()
-        } else {
-            self.take_ended_threads();
-            Measured::unavailable("left out of this look: there are too many threads")
-        };
-        let (net, machine) = match extent {
-            Extent::Edge => (self.net.read(), machine::read()),
-            Extent::Look { .. } => (Measured::default(), Measured::default()),
-        };
-        let took_ns = clock::now_ns() - at_ns;
-        Reading { at_ns, took_ns, own_cpu_ns, syscalls, sched, perf, cgroup, net, machine, books }
-    }
-
-    /// procfs first, then the probe's hash: see the ledger.
-    fn read_threads(&mut self) -> Measured<Books> {
-        let began = clock::now_ns();
-        let directory = match self.directory.clone() {
-            Measured::Value(directory) => directory,
-            Measured::Unavailable { unavailable } => return Measured::unavailable(unavailable),
-        };
-        let books = self.joined(&directory);
-        self.threads_at_ns = clock::now_ns();
-        self.threads_ns = self.threads_at_ns - began;
-        books.into()
-    }
-
-    fn joined(&mut self, directory: &Path) -> Result<Books, String> {
-        let shown = threads::read_cgroup(directory).map_err(|e| e.to_string())?;
-        if let Measured::Value(bpf) = &mut self.bpf {
-            let probed = bpf.threads()?;
-            let ended = self.ledger.update(&shown, &probed);
-            bpf.forget(&ended)?;
-        } else {
-            self.ledger.update(&shown, &[]);
-        }
-        Ok(self.ledger.total())
-    }
-
-    /// Threads that end would fill the hash of a target that starts many, so they are taken out
-    /// of it at every look. What fails here fails again at the end of the window, and is said.
-    fn take_ended_threads(&mut self) {
-        if let Measured::Value(bpf) = &mut self.bpf
-            && let Ok(probed) = bpf.threads()
-        {
-            let ended = self.ledger.end_ended(&probed);
-            bpf.forget(&ended).ok();
-        }
     }
 
     fn busiest(&mut self, at_ns: u64) -> Option<f64> {
