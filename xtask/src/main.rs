@@ -18,6 +18,7 @@ mod stamp;
 mod statistics;
 mod test;
 mod tidy;
+mod vm_test;
 mod workspace;
 
 use std::process::ExitCode;
@@ -55,6 +56,8 @@ enum Verb {
     Tidy,
     /// Everything that CI runs, in its order
     Ci,
+    /// Run the privileged tests on other kernels, under emulation
+    VmTest(vm_test::Args),
     /// Measure what the probes add to a syscall and to a context switch
     ProbeCost(probe_cost::Args),
     /// Measure the load generator against wrk, h2load, autocannon and oha
@@ -91,6 +94,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Lint => lint::main(&workspace)?,
         Verb::Tidy => tidy::main(&workspace)?,
         Verb::Ci => ci::main(&workspace)?,
+        Verb::VmTest(args) => vm_test::main(&workspace, &args)?,
         Verb::ProbeCost(args) => return probe_cost::main(&workspace, &args),
         Verb::LoadBench(args) => load_bench::main(&workspace, &args)?,
         Verb::Workload => probe_cost::workload()?,

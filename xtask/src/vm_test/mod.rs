@@ -1,0 +1,152 @@
+//! `vm-test`: the known-answer tests on the kernels of other machines.
+//!
+//! A kernel of Debian is booted under QEMU's software emulation with an initramfs that holds
+//! busybox, `bench-user` and the binary of the privileged tests, on a pure cgroup v2 host with two
+//! CPUs. What the tests say comes out of a serial port of its own, beside the console. Kernels and
+//! the emulator are taken from the archive that this machine's apt already trusts, and stay in
+//! `target/vm`: nothing is installed and nothing needs root.
+
+mod apt;
+mod emulator;
+mod image;
+mod kernel;
+mod results;
+mod table;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::workspace::Workspace;
+use crate::{build_ebpf, setup, stamp};
+use apt::Apt;
+use emulator::{Boot, Emulator};
+use image::Image;
+use kernel::{Kernel, Series};
+use results::Results;
+
+/// The series that are booted unless others are asked for.
+const MATRIX: [&str; 5] = ["5.10", "6.1", "6.12", "6.18", "7.3"];
+
+/// The series that every change is tried on; both come from Debian 12's own sources.
+const IN_CI: [&str; 2] = ["6.1", "6.12"];
+
+/// Arguments of `vm-test`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Series such as 6.12, or whole versions such as 6.12.117+deb12 [default: 5.10 6.1 6.12 6.18 7.3]
+    kernels: Vec<Series>,
+    /// How much of the kernel can be preempted, where it lets itself be asked; may be repeated
+    #[arg(long, value_enum)]
+    preempt: Vec<Preempt>,
+    /// Give up on a kernel after so many seconds
+    #[arg(long, value_name = "S", default_value_t = 400)]
+    limit: u32,
+    /// Arguments of the test binary, such as a part of a test's name
+    #[arg(last = true)]
+    tests: Vec<String>,
+}
+
+/// The kernel's parameter `preempt`.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Preempt {
+    None,
+    Voluntary,
+    Lazy,
+    Full,
+}
+
+impl Preempt {
+    fn parameter(self) -> &'static str {
+        match self {
+            Self::None => "preempt=none",
+            Self::Voluntary => "preempt=voluntary",
+            Self::Lazy => "preempt=lazy",
+            Self::Full => "preempt=full",
+        }
+    }
+}
+
+/// The verb.
+pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
+    let toolchain = setup::ensure(workspace)?;
+    for object in [stamp::SILENT, stamp::LOGGING] {
+        build_ebpf::compile(workspace, &toolchain, object)?;
+    }
+    let failed = boot_all(workspace, args)?;
+    ensure!(failed == 0, "{failed} of the kernels failed a check");
+    Ok(())
+}
+
+/// The part of it that runs in CI, after the probes are built.
+///
+/// # Errors
+/// When a kernel fails a check. A machine whose sources are not Debian's cannot have the kernels:
+/// that is said and is no error.
+pub(crate) fn in_ci(workspace: &Workspace) -> Result<()> {
+    let kernels = IN_CI.iter().map(|name| name.parse()).collect::<Result<_>>()?;
+    let args = Args { kernels, preempt: Vec::new(), limit: 400, tests: Vec::new() };
+    if !Apt::of_the_machine(workspace)?.is_debian() {
+        eprintln!("warning: this machine's apt knows no Debian archive: no other kernel is tried");
+        return Ok(());
+    }
+    let failed = boot_all(workspace, &args)?;
+    ensure!(failed == 0, "{failed} of the kernels failed a check");
+    Ok(())
+}
+
+/// Boots them in turn and prints the table; how many failed.
+fn boot_all(workspace: &Workspace, args: &Args) -> Result<usize> {
+    ensure!(std::env::consts::ARCH == "x86_64", "the emulated machine is an x86_64 one");
+    let asked = match args.kernels.as_slice() {
+        [] => MATRIX.iter().map(|name| name.parse()).collect::<Result<Vec<Series>>>()?,
+        some => some.to_vec(),
+    };
+    let apt = Apt::of_the_machine(workspace)?;
+    let emulator = Emulator::get(workspace, &apt)?;
+    let image = Image::build(workspace, &apt)?;
+    let mut all = Vec::new();
+    for series in &asked {
+        let kernel = Kernel::get(workspace, &apt, series)
+            .with_context(|| format!("the kernel {series} cannot be had"))?;
+        for preempt in preemptions(&args.preempt) {
+            all.push(boot(&emulator, &image, &kernel, preempt, args)?);
+        }
+    }
+    table::print(&all);
+    Ok(all.iter().filter(|results| results.has_failed()).count())
+}
+
+fn preemptions(asked: &[Preempt]) -> Vec<Option<Preempt>> {
+    if asked.is_empty() { vec![None] } else { asked.iter().copied().map(Some).collect() }
+}
+
+fn boot(
+    emulator: &Emulator,
+    image: &Image,
+    kernel: &Kernel,
+    preempt: Option<Preempt>,
+    args: &Args,
+) -> Result<Results> {
+    let parameter = preempt.map(Preempt::parameter);
+    let name = [Some(&*kernel.version), parameter].into_iter().flatten().collect::<Vec<_>>();
+    let name = name.join(" ");
+    eprintln!("booting {name} ...");
+    let boot = Boot {
+        log: image.folder.join(format!("{}.log", name.replace(' ', "-"))),
+        said: image.folder.join(format!("{}.said", name.replace(' ', "-"))),
+        kernel: &kernel.image,
+        initramfs: &image.file,
+        parameter,
+        tests: &args.tests,
+        limit_s: args.limit,
+    };
+    let ended = emulator.run(&boot)?;
+    let said = std::fs::read(&boot.said).context("read what the tests said")?;
+    let results = Results::read(&name, &String::from_utf8_lossy(&said), &ended);
+    if results.has_failed() {
+        eprintln!("the last lines of {}:\n{}", boot.log.display(), emulator::tail(&boot.log)?);
+    }
+    if results.checks.is_empty() {
+        bail!("{name}: no test was run; {ended}");
+    }
+    Ok(results)
+}
