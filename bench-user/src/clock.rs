@@ -26,6 +26,12 @@ pub fn thread_cpu_ns() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
+/// Nanoseconds of CPU time that all threads of this process have used.
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    read(ClockId::ProcessCPUTime)
+}
+
 /// The present date and time in UTC, RFC 3339, to the second.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "the one place where wall time is read")]

@@ -60,20 +60,15 @@ fn twin<'r>(target: &'r TargetRecord, control: &StageRecord) -> Option<&'r Stage
     if control.observed { None } else { target.stages.iter().find(same) }
 }
 
-/// Achieved rate without the probes over the rate with them, the median of all closed control
-/// stages; `None` without one. In the open loop the rate is the schedule's, with and without.
+/// Every control stage behind the observed stage that it repeats, of the closed loop: in the open
+/// loop the rate is the schedule's, with the probes and without.
 #[must_use]
-pub fn control_ratio(target: &TargetRecord) -> Option<f64> {
-    let ratios: Vec<f64> = target
-        .stages
-        .iter()
-        .filter_map(|control| {
-            let observed = twin(target, control).filter(|s| s.offered_rps.is_none())?;
-            let rate = observed.load.rate();
-            (rate > 0.0).then(|| control.load.rate() / rate)
-        })
-        .collect();
-    super::bootstrap::median(&ratios)
+pub fn controlled(target: &TargetRecord) -> Vec<(&StageRecord, &StageRecord)> {
+    let pair = |control| {
+        let observed = twin(target, control).filter(|stage| stage.offered_rps.is_none())?;
+        Some((observed, control))
+    };
+    target.stages.iter().filter_map(pair).collect()
 }
 
 #[cfg(test)]
@@ -95,7 +90,9 @@ mod tests {
         let steps = steps(&run, &run.targets[0]);
         let shape: Vec<_> = steps.iter().map(|s| (s.level.connections, s.stages.len())).collect();
         assert_eq!(shape, [(10, 2), (20, 2)]);
-        assert_eq!(control_ratio(&run.targets[0]), Some(1.1));
+        let pairs = controlled(&run.targets[0]);
+        let rates: Vec<_> = pairs.iter().map(|(o, c)| (o.load.rate(), c.load.rate())).collect();
+        assert_eq!(rates, [(1000.0, 1100.0)]);
     }
 
     #[test]
@@ -122,6 +119,6 @@ mod tests {
         stage.observed = false;
         let run = a_run().target("a").stage(0, stage).done();
         assert_eq!(steps(&run, &run.targets[0]).len(), 1);
-        assert_eq!(control_ratio(&run.targets[0]), None);
+        assert!(controlled(&run.targets[0]).is_empty());
     }
 }

@@ -15,6 +15,7 @@ pub mod estimate;
 pub mod fitness;
 pub mod levels;
 pub mod metrics;
+mod own_cost;
 pub mod saturation;
 mod search;
 pub mod usl;
@@ -39,7 +40,7 @@ pub fn analyze(run: &RunRecord) -> Analysis {
     let ladders: Vec<Vec<Step>> =
         run.targets.iter().map(|target| levels::steps(run, target)).collect();
     let findings = run.targets.iter().zip(&ladders).map(|(target, steps)| {
-        let mut ladder = ladder(target, steps);
+        let mut ladder = ladder(target, steps, run.plan.order);
         ladder.warnings = warnings::of(run, target, steps);
         ladder.found_rate = search::found(run, steps);
         ladder
@@ -74,7 +75,7 @@ pub fn settle_verdicts(run: &mut RunRecord) {
     }
 }
 
-fn ladder(target: &TargetRecord, steps: &[Step]) -> LadderFindings {
+fn ladder(target: &TargetRecord, steps: &[Step], order: Order) -> LadderFindings {
     let rates = saturation::rates(steps);
     let peak = saturation::peak(&rates);
     let knee = saturation::knee(&rates);
@@ -100,7 +101,8 @@ fn ladder(target: &TargetRecord, steps: &[Step]) -> LadderFindings {
             .map(|i| most_frequent(steps[i..].iter().flat_map(|s| &s.stages))),
         usl: usl::fit(&points),
         little_violations: saturation::little_violations(steps),
-        control_ratio: levels::control_ratio(target),
+        control_ratio: own_cost::control_ratio(target),
+        observed_ratio: own_cost::observed_ratio(target, order),
         warnings: Vec::new(),
         found_rate: None,
     }

@@ -146,7 +146,8 @@ fn estimate(plan: &Plan) -> String {
     let climbs = plan.targets.len() * plan.repeat as usize;
     let has_control = plan.observe.control && plan.observe.enabled;
     let watched = plan.targets.iter().filter(|target| kind(target) != TargetKind::Url).count();
-    let controls = if has_control { watched } else { 0 };
+    let counted = plan.repeat.saturating_sub(plan.discard) as usize;
+    let controls = if has_control { watched * counted } else { 0 };
     let (levels, at_most) = match ladder.levels().len() {
         // The closed stage and the rates of a search.
         0 => (1 + ladder::search::STAGES_MAX, "at most "),

@@ -41,9 +41,9 @@ impl Ascent<'_> {
             None => self.levels()?,
         };
         let plan = self.setting.plan;
-        let is_first_counted = self.climb.repetition == plan.discard;
+        let is_counted = self.climb.repetition >= plan.discard;
         match last {
-            Some(last) if end == End::Whole && plan.observe.control && is_first_counted => {
+            Some(last) if end == End::Whole && plan.observe.control && is_counted => {
                 self.control(last)
             }
             _ => Ok(end),

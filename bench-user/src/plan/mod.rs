@@ -178,8 +178,8 @@ pub struct ObserveSpec {
     /// Between two samples inside a stage.
     #[serde(default = "default_interval")]
     pub interval: Span,
-    /// Repeats the last stage of each ladder's first counted repetition with the probes detached,
-    /// for the throughput ratio with and without them.
+    /// Repeats the last stage of every counted repetition with the probes detached, for the
+    /// throughput ratio with and without them.
     #[serde(default = "yes")]
     pub control: bool,
     /// Why a stage is slow, from the kernel: `"all"` or a list of kinds.

@@ -114,6 +114,10 @@ pub struct LadderFindings {
     /// Achieved rate of the control stage (probes detached) over the observed one's; `null`
     /// without a control stage.
     pub control_ratio: Option<f64>,
+    /// The other way round and with its interval: achieved rate with the probes over that
+    /// without, 1.0 where they cost nothing; `null` without a control stage.
+    #[serde(default)]
+    pub observed_ratio: Option<Estimate>,
     /// What should keep a reader from trusting a figure, as sentences.
     pub warnings: Vec<String>,
     /// What a search for a rate found; `null` where none was asked for.

@@ -7,7 +7,7 @@ use super::levels::{Ladder, Row};
 use super::page::Item;
 use crate::analyze::bootstrap;
 use crate::plan::Level;
-use crate::record::{RunRecord, StageRecord};
+use crate::record::{Estimate, RunRecord, StageRecord};
 
 /// Warnings about one target.
 pub(super) fn item(run: &RunRecord, ladder: &Ladder<'_>) -> Option<Item> {
@@ -37,13 +37,8 @@ pub(super) fn own_cost(ladder: &Ladder<'_>) -> Option<Item> {
     let stages: Vec<&StageRecord> =
         ladder.rows.iter().flat_map(|row| &row.stages).copied().collect();
     let mut parts = Vec::new();
-    if let Some(ratio) = ladder.findings.and_then(|findings| findings.control_ratio) {
-        parts.push(format!(
-            "with the probes detached the rate was {} of the observed one, from one stage of each, \
-             as noisy as the table above",
-            figures::show("load.control_ratio", ratio)
-        ));
-    }
+    let ratio = ladder.findings.and_then(|findings| findings.observed_ratio.as_ref());
+    parts.extend(ratio.map(with_and_without));
     let used = |stage: &StageRecord| share(stage.observer_cost.user_cpu_ns, stage.load.window_ns);
     let used: Vec<f64> = stages.iter().filter_map(|stage| used(stage)).collect();
     if let Some(cpus) = bootstrap::median(&used) {
@@ -57,6 +52,28 @@ pub(super) fn own_cost(ladder: &Ladder<'_>) -> Option<Item> {
     let lost = lost.into_iter().filter(|(_, n)| *n > 0);
     parts.extend(lost.map(|(cause, n)| format!("lost by {cause}: {}", figures::count(n))));
     (!parts.is_empty()).then(|| Item::new(ladder.target.name.clone(), parts.join("; ")))
+}
+
+/// The rate with the probes as a share of that without.
+fn with_and_without(ratio: &Estimate) -> String {
+    let pairs = match ratio.repetitions {
+        1 => "from one stage of each".to_owned(),
+        n => format!("from {n} pairs of stages"),
+    };
+    let interval = match (ratio.low, ratio.high) {
+        (Some(low), Some(high)) => {
+            let (low, high) = (figures::percent(low), figures::percent(high));
+            let noise = if ratio.within_stage {
+                ", which knows nothing of the noise between stages"
+            } else {
+                ""
+            };
+            format!(" ({low} to {high}{noise})")
+        }
+        _ => String::new(),
+    };
+    let value = figures::percent(ratio.value);
+    format!("with the probes the rate was {value}{interval} of that without, {pairs}")
 }
 
 /// From the warm-up in which the kernel measured them, not from the window.

@@ -24,6 +24,13 @@ pub(super) fn analysis(targets: &[TargetRecord]) -> Analysis {
         usl,
         little_violations: Vec::new(),
         control_ratio: Some(1.02),
+        observed_ratio: Some(Estimate {
+            value: 0.98,
+            low: Some(0.965),
+            high: Some(0.993),
+            repetitions: 5,
+            within_stage: false,
+        }),
         warnings,
         found_rate: None,
     };
