@@ -29,7 +29,7 @@ const fn m(name: &'static str, means: &'static str) -> Metric {
     Metric { name, means }
 }
 
-const STANDARD: [Metric; 30] = [
+const STANDARD: [Metric; 33] = [
     m("load.achieved_rps", "complete 2xx responses per second"),
     m("load.response_ns.mean", "mean response time, ns"),
     m("load.response_ns.p50", "median response time, ns"),
@@ -60,7 +60,10 @@ const STANDARD: [Metric; 30] = [
     m("memory_bytes_per_connection", "memory growth since before the load, per connection, bytes"),
     m("perf.context-switches.value", "context switches that perf counted in the cgroup"),
     m("perf.page-faults.value", "page faults"),
+    m("perf.major-faults.value", "page faults that had to wait for I/O"),
     m("perf.instructions.value", "instructions, where there is a PMU"),
+    m("net.accept_queue_max", "most connections seen waiting at one of its listeners"),
+    m("machine.softirq_cpus", "softirq time of the whole machine, in CPUs"),
     m("load.generator.cpu_ratio", "busiest load worker's share of the window on a CPU, 0..=1"),
 ];
 
@@ -170,12 +173,25 @@ pub(super) fn template() -> StageRecord {
             memory_current_bytes: zero(),
             memory_limit_bytes: zero(),
             oom_kills: zero(),
+            memory_events: BTreeMap::new(),
             pids_peak: zero(),
             pids_current: zero(),
             psi: BTreeMap::new(),
         },
-        net: Measured::Value(Net::default()),
-        machine: Measured::Value(MachineUse { busy_cpus: 1.0, stolen_cpus: 0.0 }),
+        net: Measured::Value(Net {
+            segments_out: zero(),
+            segments_in: zero(),
+            accept_queue: zero(),
+            accept_queue_max: zero(),
+            listener_drops: zero(),
+            ..Net::default()
+        }),
+        machine: Measured::Value(MachineUse {
+            busy_cpus: 1.0,
+            stolen_cpus: 0.0,
+            irq_cpus: Measured::Value(0.0),
+            softirq_cpus: Measured::Value(0.0),
+        }),
         explain: Explained::default(),
         observer_cost: ObserverCost::default(),
         samples: Vec::new(),

@@ -109,6 +109,10 @@ fn walk(json: &Value, path: &str) -> Found {
     }
 }
 
+/// Of v2, and `failcnt` of v1.
+const MEMORY_EVENTS: [&str; 7] =
+    ["low", "high", "max", "oom", "oom_kill", "oom_group_kill", "failcnt"];
+
 const CLOSED_LOOP: &str =
     "in the closed loop the service time is the response time; use `load.response_ns`";
 
@@ -165,6 +169,11 @@ fn absent(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
             Err(Miss::NotMeasured(format!(
                 "`{name}`: no perf counter `{counter}` was read; there are: {}",
                 list(&known)
+            )))
+        }
+        ["cgroup", "memory_events", event] if MEMORY_EVENTS.contains(event) => {
+            Err(Miss::NotMeasured(format!(
+                "`{name}`: this cgroup keeps no such event; it depends on the cgroup version"
             )))
         }
         ["cgroup", "psi", "cpu" | "memory" | "io", "some" | "full"] => {

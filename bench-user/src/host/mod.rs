@@ -5,6 +5,7 @@ pub mod counters;
 pub mod doctor;
 pub mod environment;
 pub mod owner;
+pub mod sock_diag;
 pub mod sockets;
 pub mod topology;
 

@@ -1,6 +1,8 @@
 //! TCP sockets of a network namespace, from procfs: who listens on a port, how many connections
-//! wait there to be accepted, how many sockets are in TIME_WAIT, how many local ports there are.
+//! wait there to be accepted, which sockets a process holds, how many are in TIME_WAIT, how many
+//! local ports there are.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -8,6 +10,7 @@ use procfs::net::{TcpNetEntry, TcpState};
 use procfs::process::Process;
 use procfs::{ProcError, ProcResult};
 
+use super::sock_diag::Listening;
 use crate::measured::Measured;
 
 /// A listening socket.
@@ -34,6 +37,18 @@ impl Listener {
 /// # Errors
 /// When the process is gone or its tables may not be read.
 pub fn listeners(pid: Option<u32>, port: u16) -> ProcResult<Vec<Listener>> {
+    let on_port = |listening: &Listening| listening.address.port() == port;
+    let listener =
+        |l: Listening| Listener { ip: l.address.ip(), inode: l.inode, waiting: l.waiting };
+    Ok(listening(pid)?.into_iter().filter(on_port).map(listener).collect())
+}
+
+/// Every listening TCP socket in the network namespace of a process; `None`: in our own. Costs a
+/// walk over all sockets of the namespace; their limits and drops are not shown here.
+///
+/// # Errors
+/// When the process is gone or its tables may not be read.
+pub fn listening(pid: Option<u32>) -> ProcResult<Vec<Listening>> {
     let process = match pid {
         Some(pid) => {
             Process::new(i32::try_from(pid).map_err(|_no_pid| ProcError::NotFound(None))?)?
@@ -45,14 +60,25 @@ pub fn listeners(pid: Option<u32>, port: u16) -> ProcResult<Vec<Listener>> {
         Err(ProcError::NotFound(_)) => Vec::new(),
         table => table?,
     };
-    let is_listener =
-        |e: &TcpNetEntry| e.state == TcpState::Listen && e.local_address.port() == port;
-    let listener = |entry: TcpNetEntry| Listener {
-        ip: entry.local_address.ip(),
+    let listens = |e: &TcpNetEntry| e.state == TcpState::Listen;
+    let listening = |entry: TcpNetEntry| Listening {
+        address: entry.local_address,
         inode: entry.inode,
         waiting: u64::from(entry.rx_queue),
+        limit: None,
+        drops: None,
     };
-    Ok(process.tcp()?.into_iter().chain(v6).filter(is_listener).map(listener).collect())
+    Ok(process.tcp()?.into_iter().chain(v6).filter(listens).map(listening).collect())
+}
+
+/// The inodes of the sockets that a process has descriptors of; none once it is gone.
+#[must_use]
+pub fn held_by(pid: u32) -> HashSet<u64> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let inode = |link: &Path| -> Option<u64> {
+        link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    entries.filter_map(|e| inode(&std::fs::read_link(e.path()).ok()?)).collect()
 }
 
 /// Sockets in TIME_WAIT in our network namespace, of all processes.
@@ -144,6 +170,9 @@ mod tests {
         assert_eq!(waiting(), 3);
         drop(listener.accept().unwrap());
         assert_eq!(waiting(), 2);
+        let [ours] = &listeners(None, address.port()).unwrap()[..] else { panic!("it listens") };
+        assert!(held_by(std::process::id()).contains(&ours.inode));
+        assert!(held_by(u32::MAX).is_empty());
         drop(connections);
         drop(listener);
         assert_eq!(listeners(None, address.port()).unwrap(), []);

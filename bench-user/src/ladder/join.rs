@@ -47,5 +47,6 @@ pub(super) fn sample(
         memory_bytes: look.memory_bytes,
         pids: look.pids,
         throttled_ns: look.throttled_ns,
+        accept_queue: look.accept_queue,
     }
 }

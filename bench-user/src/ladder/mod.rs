@@ -96,6 +96,9 @@ pub struct StageSample {
     pub pids: Option<u64>,
     /// Held back by the quota, ns.
     pub throttled_ns: Option<u64>,
+    /// Connections that wait at its listeners to be accepted.
+    #[serde(default)]
+    pub accept_queue: Option<u64>,
 }
 
 /// Something that is finished or begins.

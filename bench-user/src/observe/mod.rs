@@ -3,6 +3,7 @@
 //! Knows a target's cgroup and pids and nothing of requests.
 
 mod bpf;
+mod busiest;
 mod cgroup;
 mod explained;
 mod ledger;
@@ -19,13 +20,12 @@ pub use bpf::{Hook, LoadError, ProgramCost};
 pub use cgroup::{CgroupObserver, CgroupReading};
 pub use explained::Explained;
 pub use ledger::ENDED_KEPT;
-pub use net::NetObserver;
+pub use machine::MachineUse;
+pub use net::{Listener, Net, NetObserver, NetReading};
 pub use options::{Options, Probes};
 pub use perf::{PerfObserver, PerfReading};
 pub use reading::Look;
-pub use sample::{
-    CgroupUse, Count, MachineUse, Net, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread,
-};
+pub use sample::{CgroupUse, Count, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread};
 pub use set::ObserverSet;
 
 /// Loads and attaches the probes for a moment, to the whole machine, and says how syscalls would

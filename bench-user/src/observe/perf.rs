@@ -1,7 +1,7 @@
 //! perf counters on the target's cgroup, descendants included.
 //!
-//! Yields: `task-clock` (ns), `context-switches`, `cpu-migrations`, `page-faults`; where there
-//! is a PMU also `cycles`, `instructions`, `cache-misses`, `branch-misses`.
+//! Yields: `task-clock` (ns), `context-switches`, `cpu-migrations`, `page-faults`, of these
+//! `minor-faults` and `major-faults` (those that had to wait for I/O); where there is a PMU also `cycles`, `instructions`, `cache-misses`, `branch-misses`.
 //! Blind to: hardware events without a PMU, which are unavailable with the reason; CPUs that come
 //! online after the start.
 //! Costs: one descriptor per event and online CPU, and one read of each per reading.
@@ -24,11 +24,13 @@ use super::PerfCount;
 use crate::host::{counters, topology};
 use crate::measured::Measured;
 
-const EVENTS: [(&str, Event); 8] = [
+const EVENTS: [(&str, Event); 10] = [
     ("task-clock", Event::Software(Software::TASK_CLOCK)),
     ("context-switches", Event::Software(Software::CONTEXT_SWITCHES)),
     ("cpu-migrations", Event::Software(Software::CPU_MIGRATIONS)),
     ("page-faults", Event::Software(Software::PAGE_FAULTS)),
+    ("minor-faults", Event::Software(Software::PAGE_FAULTS_MIN)),
+    ("major-faults", Event::Software(Software::PAGE_FAULTS_MAJ)),
     ("cycles", Event::Hardware(Hardware::CPU_CYCLES)),
     ("instructions", Event::Hardware(Hardware::INSTRUCTIONS)),
     ("cache-misses", Event::Hardware(Hardware::CACHE_MISSES)),

@@ -8,9 +8,10 @@ use super::bpf::{ExplainReading, SchedReading, SyscallReading};
 use super::cgroup::CgroupReading;
 use super::explained::Explained;
 use super::ledger::minus;
-use super::machine::MachineReading;
+use super::machine::{MachineReading, MachineUse};
+use super::net::{Net, NetObserver, NetReading};
 use super::perf::PerfReading;
-use super::sample::{Count, MachineUse, Net, PerfCount, Sched, Syscalls};
+use super::sample::{CgroupUse, Count, PerfCount, Sched, Syscalls};
 use crate::measured::Measured;
 
 /// Failures that leave switches or waits out of the count.
@@ -36,7 +37,10 @@ pub(super) struct Reading {
     pub(super) explain: Option<ExplainReading>,
     pub(super) perf: PerfReading,
     pub(super) cgroup: CgroupReading,
-    pub(super) net: Measured<Net>,
+    /// At an edge.
+    pub(super) net: Option<NetReading>,
+    /// At a look.
+    pub(super) accept_queue: Option<u64>,
     pub(super) machine: Measured<MachineReading>,
     pub(super) books: Measured<Books>,
 }
@@ -62,6 +66,8 @@ pub struct Look {
     pub pids: Option<u64>,
     /// Held back by the quota, ns.
     pub throttled_ns: Option<u64>,
+    /// Connections that wait at its listeners to be accepted.
+    pub accept_queue: Option<u64>,
 }
 
 impl Look {
@@ -92,6 +98,33 @@ impl Reading {
         match (&self.explain, &then.explain) {
             (Some(now), Some(then)) => now.since(then, window_ns),
             _ => Explained::default(),
+        }
+    }
+
+    /// The cgroup's books, with the CPUs that its threads may use and the most threads at a look,
+    /// where these are known and the books have less.
+    pub(super) fn cgroup_since(
+        &self,
+        then: &Self,
+        (cpus, most_threads): (Option<usize>, Option<u64>),
+        window_ns: u64,
+    ) -> CgroupUse {
+        let mut cgroup = self.cgroup.since(&then.cgroup, window_ns);
+        if let Some(cpus) = cpus.and_then(|n| u32::try_from(n).ok()) {
+            cgroup.cpus_allowed = Measured::Value(cpus);
+        }
+        if cgroup.pids_peak.value().is_none()
+            && let Some(most) = most_threads.max(cgroup.pids_current.value().copied())
+        {
+            cgroup.pids_peak = Measured::Value(most);
+        }
+        cgroup
+    }
+
+    pub(super) fn net_since(&self, then: &Self, observer: &NetObserver) -> Measured<Net> {
+        match (&then.net, &self.net) {
+            (Some(then), Some(now)) => observer.between(then, now),
+            _ => Measured::default(),
         }
     }
 

@@ -9,6 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::explained::Explained;
+use super::machine::MachineUse;
+use super::net::Net;
 use crate::distribution::Distribution;
 use crate::measured::Measured;
 
@@ -27,7 +29,7 @@ pub struct Sample {
     pub perf: BTreeMap<String, Measured<PerfCount>>,
     /// The cgroup's own books.
     pub cgroup: CgroupUse,
-    /// TCP counters of the target's network namespace.
+    /// TCP: the target's listeners, and the counters of its network namespace.
     pub net: Measured<Net>,
     /// CPU time of the whole machine.
     pub machine: Measured<MachineUse>,
@@ -192,6 +194,11 @@ pub struct CgroupUse {
     pub memory_limit_bytes: Measured<u64>,
     /// OOM kills inside the window.
     pub oom_kills: Measured<u64>,
+    /// What happened at its memory limits inside the window, by the kernel's names: on v2 `low`,
+    /// `high`, `max`, `oom` and `oom_kill` (`memory.events`, descendants included); on v1
+    /// `failcnt`, how often the limit was met, and `oom_kill`, both of the directory alone.
+    #[serde(default)]
+    pub memory_events: BTreeMap<String, Measured<u64>>,
     /// Most processes and threads at once, as the pids controller counts them.
     pub pids_peak: Measured<u64>,
     /// Processes and threads at the end of the window.
@@ -218,31 +225,12 @@ impl CgroupUse {
             memory_current_bytes: Measured::unavailable(why),
             memory_limit_bytes: Measured::unavailable(why),
             oom_kills: Measured::unavailable(why),
+            memory_events: BTreeMap::new(),
             pids_peak: Measured::unavailable(why),
             pids_current: Measured::unavailable(why),
             psi: BTreeMap::new(),
         }
     }
-}
-
-/// TCP counters of the target's network namespace (not of the cgroup alone).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Net {
-    /// Connections dropped because an accept queue was full (`TcpExt.ListenOverflows`).
-    pub listen_overflows: u64,
-    /// SYNs dropped at a listener, overflows included (`TcpExt.ListenDrops`).
-    pub listen_drops: u64,
-    /// Segments sent again (`Tcp.RetransSegs`).
-    pub retransmits: u64,
-}
-
-/// CPU time of the whole machine over a window, in CPUs: 1.0 is one CPU busy all the time.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct MachineUse {
-    /// Everything but idle, waiting for I/O and stolen time, in steps of 10 ms.
-    pub busy_cpus: f64,
-    /// Taken by the hypervisor for others.
-    pub stolen_cpus: f64,
 }
 
 /// What observing cost and what it lost.

@@ -171,7 +171,7 @@ pub struct StageRecord {
     pub perf: std::collections::BTreeMap<String, Measured<PerfCount>>,
     /// The cgroup's own books.
     pub cgroup: CgroupUse,
-    /// TCP counters of its network namespace.
+    /// TCP: its listeners, and the counters of its network namespace.
     pub net: Measured<Net>,
     /// CPU time of the whole machine.
     #[serde(default)]

@@ -19,6 +19,7 @@ mod reasons;
 mod run;
 mod sample;
 mod stages;
+mod surroundings;
 #[cfg(test)]
 mod tests;
 mod text;

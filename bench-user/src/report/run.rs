@@ -3,7 +3,7 @@
 use super::levels::{self, Ladder, Row};
 use super::page::{Item, Page};
 use super::reasons::Reasons;
-use super::{claims, facts, figures, findings, stages, times, warnings};
+use super::{claims, facts, figures, findings, stages, surroundings, times, warnings};
 use crate::analyze::validity;
 use crate::record::{RunRecord, TargetRecord};
 
@@ -29,6 +29,7 @@ pub(super) fn page(run: &RunRecord) -> Page {
     }
     syscalls(&mut page, &ladders);
     page.section("Findings", ladders.iter().filter_map(findings::item).collect());
+    page.section("Around the peak", ladders.iter().filter_map(surroundings::at_peak).collect());
     page.section("Warnings", ladders.iter().filter_map(|l| warnings::item(run, l)).collect());
     page.section("Cost of measuring", ladders.iter().filter_map(warnings::own_cost).collect());
     page.section("Targets", run.targets.iter().map(facts::target).collect());

@@ -1,9 +1,9 @@
 //! One observed window without load: what `observe` and `exec` show.
 
-use super::figures::{self, NONE, bytes, count, ns, percent};
+use super::figures::{self, NONE, count, ns, percent};
 use super::page::{Item, Page, Table};
 use super::reasons::Reasons;
-use super::times;
+use super::{surroundings, times};
 use crate::measured::Measured;
 use crate::observe::{ENDED_KEPT, Sample, Sched, Syscalls, Thread};
 
@@ -26,7 +26,11 @@ pub(super) fn page(sample: &Sample) -> Page {
         page.table(busiest(threads));
     }
     page.section("perf counters", perf(sample));
-    page.section("cgroup", cgroup(sample));
+    page.section("cgroup", surroundings::cgroup(&sample.cgroup));
+    let mut around: Vec<Item> =
+        sample.machine.value().map(surroundings::machine).into_iter().collect();
+    around.extend(sample.net.value().map_or(Vec::new(), surroundings::network));
+    page.section("Around it", around);
     page.section("Cost of observing", cost(sample));
     let mut reasons = Reasons::default();
     reasons.note_all("missing", "", sample);
@@ -161,44 +165,6 @@ fn perf(sample: &Sample) -> Vec<Item> {
         Item::new(name, format!("{value}{scaled}"))
     });
     shown.collect()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
-fn cgroup(sample: &Sample) -> Vec<Item> {
-    let c = &sample.cgroup;
-    let mut items = Vec::new();
-    let mut add = |lead: &str, text: Option<String>| {
-        items.extend(text.map(|text| Item::new(lead, text)));
-    };
-    let size = |m: &Measured<u64>| m.value().map(|n| bytes(*n as f64));
-    add("quota", c.cpu_limit.value().map(|cpus| format!("{cpus:.2} CPUs")));
-    add("CPUs allowed", c.cpus_allowed.value().map(ToString::to_string));
-    let throttled = c.nr_throttled.value().zip(c.nr_periods.value()).zip(c.throttled_ns.value());
-    add(
-        "throttled",
-        throttled.map(|((n, of), time)| {
-            format!("in {} of {} periods, {}", count(*n), count(*of), ns(*time))
-        }),
-    );
-    add("memory", size(&c.memory_current_bytes));
-    add("memory peak", size(&c.memory_peak_bytes));
-    add("memory limit", size(&c.memory_limit_bytes));
-    add("OOM kills", c.oom_kills.value().map(|n| count(*n)));
-    add("processes and threads", c.pids_current.value().map(|n| count(*n)));
-    add("most at once", c.pids_peak.value().map(|n| count(*n)));
-    for (name, stalled) in &c.psi {
-        add(&format!("stalled {name}"), stalled.value().map(|n| ns(*n)));
-    }
-    let net = sample.net.value().map(|net| {
-        format!(
-            "{} accept queue overflows, {} drops at listeners, {} segments sent again",
-            count(net.listen_overflows),
-            count(net.listen_drops),
-            count(net.retransmits)
-        )
-    });
-    add("network namespace", net);
-    items
 }
 
 fn cost(sample: &Sample) -> Vec<Item> {

@@ -118,7 +118,8 @@ impl Apt {
         let debs = into.with_extension("debs");
         for folder in [&partial, &debs] {
             if folder.exists() {
-                fs::remove_dir_all(folder).with_context(|| format!("empty {}", folder.display()))?;
+                fs::remove_dir_all(folder)
+                    .with_context(|| format!("empty {}", folder.display()))?;
             }
             fs::create_dir_all(folder).with_context(|| format!("make {}", folder.display()))?;
         }

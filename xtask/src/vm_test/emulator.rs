@@ -80,8 +80,8 @@ impl Emulator {
 
     /// Boots, and waits for the end.
     pub(super) fn run(&self, boot: &Boot<'_>) -> Result<Ended> {
-        let console = File::create(&boot.log)
-            .with_context(|| format!("write {}", boot.log.display()))?;
+        let console =
+            File::create(&boot.log).with_context(|| format!("write {}", boot.log.display()))?;
         File::create(&boot.said).with_context(|| format!("write {}", boot.said.display()))?;
         let mut command = Command::new(&self.program);
         if let Some(root) = &self.root {
@@ -133,7 +133,11 @@ impl Running {
         while seconds() < deadline {
             if let Some(status) = self.0.try_wait().context("wait for the emulator")? {
                 let is_well = status.success();
-                return Ok(if is_well { Ended::ByItself } else { Ended::Failed(status.to_string()) });
+                return Ok(if is_well {
+                    Ended::ByItself
+                } else {
+                    Ended::Failed(status.to_string())
+                });
             }
             thread::sleep(Duration::from_millis(100));
         }

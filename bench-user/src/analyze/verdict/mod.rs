@@ -6,8 +6,9 @@
 //! 2. `client`: a slow generator leaves the target idle; nothing can be said of its limits.
 //! 3. `memory`: OOM kills, or threads stalled for memory for a tenth of the window; time that
 //!    is spent reclaiming looks like CPU use.
-//! 4. `accept-queue`: connections were dropped, and the load met it: less of it arrived than was
-//!    sent. The counter is of the whole network namespace, where other servers listen too.
+//! 4. `accept-queue`: connections were dropped because a queue was full, and it was the target's:
+//!    its own listeners dropped some, or, where the kernel shows no drops of a listener, the load
+//!    met it: less of it arrived than was sent (`accept_queue.rs`).
 //! 5. `cpu-quota`, `cpu`, `single-thread`: who holds the CPU back (`cpu.rs`).
 //! 6. `run-queue`: threads that want a CPU and do not get one, although neither their own quota
 //!    nor their own work fills what they may use. Asked last because a throttled group and a
@@ -16,10 +17,9 @@
 //! 7. `none`: nothing of the above, and the figures needed to say so were there.
 //! 8. `unknown`: they were not.
 
+mod accept_queue;
 mod cpu;
 
-use crate::distribution::Distribution;
-use crate::load::LoadSample;
 use crate::measured::Measured;
 use crate::record::{Bottleneck, StageRecord, TargetRecord, Verdict};
 
@@ -32,7 +32,7 @@ pub(super) fn verdict(target: &TargetRecord, stage: &StageRecord) -> Verdict {
     let answer = died(target, stage)
         .or_else(|| client(stage))
         .or_else(|| memory(stage))
-        .or_else(|| accept_queue(stage))
+        .or_else(|| accept_queue::decide(stage))
         .unwrap_or_else(|| cpu::decide(stage));
     let Answer { bottleneck, evidence } = without_requests(stage, answer);
     let stopped_by = stage.verdict.stopped_by.clone();
@@ -123,30 +123,6 @@ fn memory(stage: &StageRecord) -> Option<Answer> {
     let used = cgroup.memory_current_bytes.value().zip(cgroup.memory_limit_bytes.value());
     let used = used.map(|(used, limit)| format!("it used {used} of {limit} bytes allowed"));
     Some(Answer::new(Bottleneck::Memory, evidence).and(used))
-}
-
-fn accept_queue(stage: &StageRecord) -> Option<Answer> {
-    let overflows = stage.net.value().map_or(0, |net| net.listen_overflows);
-    (overflows > 0 && met_a_full_queue(&stage.load)).then(|| {
-        let evidence = format!(
-            "{overflows} connections were dropped in its network namespace because an accept \
-             queue was full"
-        );
-        // A thread that is too busy to accept is a reason for a full queue, and worth knowing.
-        Answer::new(Bottleneck::AcceptQueue, evidence).and(cpu::decide(stage).evidence)
-    })
-}
-
-/// Whether a connection of the load may have been one of those that were dropped: the client then
-/// sends its SYN again after a second, or its first request after at least 200 ms.
-fn met_a_full_queue(load: &LoadSample) -> bool {
-    const RESENT_NS: u64 = 200_000_000;
-    let late = |times: &Distribution| times.max.is_some_and(|longest| longest >= RESENT_NS);
-    let connections = &load.connections;
-    connections.live_min < connections.asked
-        || load.outcomes.failed() > 0
-        || late(&load.connect_ns)
-        || late(&load.response_ns)
 }
 
 /// A measured time as a share of the window.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::analyze::builder::{a_run, a_stage, a_thread};
-use crate::observe::{Net, Thread};
+use crate::observe::{Listener, Net, Thread};
 use crate::target::Exit;
 
 /// Judges a healthy stage after `change`.
@@ -141,6 +141,38 @@ fn a_full_accept_queue_that_the_load_did_not_meet_is_that_of_another_server() {
     assert_eq!(judge_with(|s| s.load.connections.live_min -= 1), Bottleneck::AcceptQueue);
     let slow = |s: &mut StageRecord| s.load.response_ns.max = Some(207_000_000);
     assert_eq!(judge_with(slow), Bottleneck::AcceptQueue);
+}
+
+/// With the drops of each listener known, the load need not be asked whose queue it was.
+#[test]
+fn the_drops_of_its_own_listeners_decide_whose_queue_was_full() {
+    let judge_with = |drops: u64, longest: u64, slow: bool| {
+        judge(|s| {
+            threads(8, &[(0.99, 0.0)])(s);
+            let listener = Listener {
+                address: "0.0.0.0:80".into(),
+                accept_queue_max: longest,
+                accept_queue_limit: Measured::Value(1),
+                drops: Measured::Value(drops),
+                ..Listener::default()
+            };
+            s.net = Measured::Value(Net {
+                listen_overflows: 90,
+                listener_drops: Measured::Value(drops),
+                listeners: vec![listener],
+                ..Net::default()
+            });
+            s.load.connect_ns.max = slow.then_some(1_001_000_000);
+        })
+    };
+    let own = judge_with(5, 2, false);
+    assert_eq!(own.bottleneck, Bottleneck::AcceptQueue);
+    assert!(own.evidence[0].contains("5 connections") && own.evidence[0].contains("2 of 2"));
+    assert_eq!(judge_with(5, 1, true).bottleneck, Bottleneck::AcceptQueue);
+    // Dropped for another reason: the queue was not full, and nobody waited.
+    assert_eq!(judge_with(5, 1, false).bottleneck, Bottleneck::SingleThread);
+    // Another server's, whatever the load felt.
+    assert_eq!(judge_with(0, 2, true).bottleneck, Bottleneck::SingleThread);
 }
 
 #[test]

@@ -15,7 +15,7 @@ const MOST_CONNECTIONS: u64 = 1600;
 const OTHER_DESCRIPTORS: u64 = 256;
 
 /// perf counters on each CPU.
-const COUNTERS: u64 = 8;
+const COUNTERS: u64 = 10;
 
 pub(super) fn docker() -> Tried {
     let home = std::env::var_os("DOCKER_HOST")

@@ -72,6 +72,7 @@ impl CgroupObserver {
             memory_current_bytes: self.memory("memory.usage_in_bytes", "memory.current").into(),
             memory_limit_bytes: self.memory_limit().map(|(bytes, _)| bytes).into(),
             oom_kills: self.oom_kills().into(),
+            memory_events: self.memory_events(),
             pids_peak: self.pids("pids.peak").into(),
             pids_current: self.pids("pids.current").into(),
             psi: self.pressure(),
@@ -172,6 +173,26 @@ impl CgroupObserver {
         let dir = self.controller("memory")?;
         let file = if dir.is_v1 { "memory.oom_control" } else { "memory.events" };
         keyed(&text(&dir.path, file)?, "oom_kill", file, 1)
+    }
+
+    /// Every counter of `memory.events` on v2; on v1 the two that it keeps.
+    fn memory_events(&self) -> BTreeMap<String, Measured<u64>> {
+        let Ok(dir) = self.controller("memory") else {
+            return BTreeMap::new();
+        };
+        if dir.is_v1 {
+            let failcnt = number(&dir.path, "memory.failcnt");
+            let kills = self.oom_kills();
+            return [("failcnt", failcnt), ("oom_kill", kills)]
+                .map(|(name, count)| (name.to_owned(), count.into()))
+                .into();
+        }
+        let events = text_if_there(&dir.path, "memory.events").unwrap_or_default();
+        let counts = events.lines().filter_map(|line| line.split_once(' '));
+        counts
+            .filter_map(|(name, count)| Some((name.to_owned(), parse::number(count)?)))
+            .map(|(name, count)| (name, Measured::Value(count)))
+            .collect()
     }
 
     fn pids(&self, file: &str) -> Known<u64> {

@@ -32,6 +32,8 @@ pub struct CgroupReading {
     pub memory_limit_bytes: Measured<u64>,
     /// OOM kills.
     pub oom_kills: Measured<u64>,
+    /// What happened at its memory limits, by the kernel's names.
+    pub memory_events: BTreeMap<String, Measured<u64>>,
     /// Most processes and threads at once, ever.
     pub pids_peak: Measured<u64>,
     /// Processes and threads now.
@@ -44,13 +46,6 @@ impl CgroupReading {
     /// What was used since `earlier`, over a window of `window_ns`.
     #[must_use]
     pub fn since(&self, earlier: &Self, window_ns: u64) -> CgroupUse {
-        let psi = self.psi.iter().map(|(name, later)| {
-            let total = match earlier.psi.get(name) {
-                Some(earlier) => delta(later, earlier),
-                None => Measured::unavailable("not read at the start of the window"),
-            };
-            (name.clone(), total)
-        });
         CgroupUse {
             cpu_ratio: match delta(&self.usage_ns, &earlier.usage_ns) {
                 Measured::Value(_) if window_ns == 0 => {
@@ -70,11 +65,25 @@ impl CgroupReading {
             memory_current_bytes: self.memory_current_bytes.clone(),
             memory_limit_bytes: self.memory_limit_bytes.clone(),
             oom_kills: delta(&self.oom_kills, &earlier.oom_kills),
+            memory_events: deltas(&self.memory_events, &earlier.memory_events),
             pids_peak: self.pids_peak.clone(),
             pids_current: self.pids_current.clone(),
-            psi: psi.collect(),
+            psi: deltas(&self.psi, &earlier.psi),
         }
     }
+}
+
+type ByName = BTreeMap<String, Measured<u64>>;
+
+fn deltas(later: &ByName, earlier: &ByName) -> ByName {
+    let added = later.iter().map(|(name, later)| {
+        let added = match earlier.get(name) {
+            Some(earlier) => delta(later, earlier),
+            None => Measured::unavailable("not read at the start of the window"),
+        };
+        (name.clone(), added)
+    });
+    added.collect()
 }
 
 fn delta(later: &Measured<u64>, earlier: &Measured<u64>) -> Measured<u64> {

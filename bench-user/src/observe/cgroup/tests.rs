@@ -34,7 +34,7 @@ fn v2_tree(cpu_stat: &str) -> TempDir {
         ("web/memory.peak", "9000\n"),
         ("web/memory.current", "8000\n"),
         ("web/memory.max", "max\n"),
-        ("web/memory.events", "low 0\nhigh 0\nmax 0\noom 1\noom_kill 1\noom_group_kill 0\n"),
+        ("web/memory.events", "low 0\nhigh 0\nmax 9\noom 1\noom_kill 1\noom_group_kill 0\n"),
         ("web/pids.current", "12\n"),
         ("web/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=77\n"),
     ])
@@ -61,6 +61,13 @@ fn a_v2_cgroup_is_read_in_nanoseconds_and_limited_by_its_ancestors() {
     assert_eq!(reading.memory_current_bytes, Measured::Value(8000));
     assert_eq!(reading.memory_limit_bytes.why(), Some("no memory limit is set"));
     assert_eq!(reading.oom_kills, Measured::Value(1));
+    let events = [("high", 0), ("low", 0), ("max", 9), ("oom", 1), ("oom_group_kill", 0)];
+    let expected: BTreeMap<String, Measured<u64>> = events
+        .into_iter()
+        .chain([("oom_kill", 1)])
+        .map(|(name, n)| (name.to_owned(), Measured::Value(n)))
+        .collect();
+    assert_eq!(reading.memory_events, expected);
     assert_eq!(reading.pids_current, Measured::Value(12));
     assert!(reading.pids_peak.why().unwrap().contains("pids.peak"));
     assert_eq!(reading.psi["cpu.some"], Measured::Value(77_000));
@@ -84,6 +91,7 @@ fn v1_controllers_are_read_from_their_own_trees() {
         ("memory/web/memory.usage_in_bytes", "8000\n"),
         ("memory/web/memory.limit_in_bytes", "9223372036854771712\n"),
         ("memory/memory.limit_in_bytes", "65536\n"),
+        ("memory/web/memory.failcnt", "41\n"),
         ("memory/web/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"),
     ]);
     let web = |name: &str| dir.path().join(name).join("web");
@@ -99,6 +107,8 @@ fn v1_controllers_are_read_from_their_own_trees() {
     assert_eq!(reading.memory_current_bytes, Measured::Value(8000));
     assert_eq!(reading.memory_limit_bytes, Measured::Value(65_536));
     assert_eq!(reading.oom_kills, Measured::Value(2));
+    assert_eq!(reading.memory_events["failcnt"], Measured::Value(41));
+    assert_eq!(reading.memory_events["oom_kill"], Measured::Value(2));
     assert!(reading.pids_current.why().unwrap().contains("pids controller"));
     assert!(reading.psi["cpu.some"].why().unwrap().contains("v2"));
 }

@@ -7,20 +7,21 @@
 mod cost;
 mod reads;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::clock;
 use crate::measured::Measured;
 use crate::observe::bpf::{BpfObserver, Calibration, ProgramCost};
+use crate::observe::busiest::Busiest;
 use crate::observe::cgroup::CgroupObserver;
 use crate::observe::ledger::Ledger;
 use crate::observe::net::NetObserver;
 use crate::observe::options::{Options, Probes};
 use crate::observe::perf::PerfObserver;
 use crate::observe::reading::{Extent, Look, Reading};
-use crate::observe::sample::{Net, ObserverCost, Sample};
+use crate::observe::sample::{ObserverCost, Sample};
 use crate::target::TargetHandle;
 
 /// Inside a window every thread is read only after so many times what the reading before took:
@@ -40,8 +41,7 @@ pub struct ObserverSet {
     ledger: Ledger,
     begin: Option<Reading>,
     look: Option<Reading>,
-    oncpu_at_look: HashMap<(u32, u64), u64>,
-    oncpu_at_ns: u64,
+    busiest: Busiest,
     threads_at_ns: u64,
     threads_ns: u64,
     pids_peak: Option<u64>,
@@ -72,6 +72,7 @@ impl ObserverSet {
         };
         let v2 = directory.value().map(PathBuf::as_path);
         let cgroup = CgroupObserver::new(&target.controllers, v2).with_main_pid(target.main_pid);
+        let net = NetObserver::new(target.main_pid, v2);
         let ledger = if bpf.value().is_some_and(BpfObserver::sees_threads) {
             Ledger::new(since)
         } else {
@@ -82,12 +83,11 @@ impl ObserverSet {
             bpf,
             perf,
             cgroup,
-            net: NetObserver::new(target.main_pid),
+            net,
             ledger,
             begin: None,
             look: None,
-            oncpu_at_look: HashMap::new(),
-            oncpu_at_ns: 0,
+            busiest: Busiest::default(),
             threads_at_ns: 0,
             threads_ns: 0,
             pids_peak: None,
@@ -108,10 +108,10 @@ impl ObserverSet {
 
     /// A window begins.
     pub fn begin(&mut self) {
+        self.net.begin();
         let reading = self.read(Extent::Edge);
         self.ledger.begin_window();
-        self.oncpu_at_look = self.ledger.oncpu_now();
-        self.oncpu_at_ns = reading.at_ns;
+        self.busiest = Busiest::at(self.ledger.oncpu_now(), reading.at_ns);
         self.pids_peak = None;
         self.begin = Some(reading);
         self.look = None;
@@ -137,9 +137,10 @@ impl ObserverSet {
             memory_bytes: added.memory_current_bytes.value().copied(),
             pids: added.pids_current.value().copied(),
             throttled_ns: added.throttled_ns.value().copied(),
+            accept_queue: now.accept_queue,
         };
         if with_threads && now.books.value().is_some() {
-            look.busiest_thread_ratio = self.busiest(now.at_ns);
+            look.busiest_thread_ratio = self.busiest.since(self.ledger.oncpu_now(), now.at_ns);
         }
         self.pids_peak = self.pids_peak.max(look.pids);
         self.look = Some(now);
@@ -169,22 +170,14 @@ impl ObserverSet {
             bpf.flush_log();
         }
         let window_ns = now.at_ns - begin.at_ns;
-        let mut cgroup = now.cgroup.since(&begin.cgroup, window_ns);
         let cpus = now.books.value().and_then(|_| self.ledger.cpus_allowed(window_ns));
-        if let Some(cpus) = cpus.and_then(|n| u32::try_from(n).ok()) {
-            cgroup.cpus_allowed = Measured::Value(cpus);
-        }
-        if cgroup.pids_peak.value().is_none()
-            && let Some(most) = self.pids_peak.max(cgroup.pids_current.value().copied())
-        {
-            cgroup.pids_peak = Measured::Value(most);
-        }
+        let cgroup = now.cgroup_since(&begin, (cpus, self.pids_peak), window_ns);
         let perf = now.perf.since(&begin.perf);
         let calibrated = self.probe_cost.take();
         let cost = ObserverCost {
-            bpf_ns: calibrated.map(|cost| cost.run_ns),
-            bpf_runs: calibrated.map(|cost| cost.runs),
-            bpf_window_ns: calibrated.map(|cost| cost.over_ns),
+            bpf_ns: calibrated.map(|c| c.run_ns),
+            bpf_runs: calibrated.map(|c| c.runs),
+            bpf_window_ns: calibrated.map(|c| c.over_ns),
             user_cpu_ns: now.own_cpu_ns - begin.own_cpu_ns,
             read_ns: now.took_ns + begin.took_ns,
             lost: self.lost(&now, &begin),
@@ -193,26 +186,15 @@ impl ObserverSet {
         Some(Sample {
             window_ns,
             machine: now.machine_since(&begin, window_ns),
+            net: now.net_since(&begin, &self.net),
             syscalls: now.syscall_block_since(&begin, window_ns),
             sched: now.sched_since(&begin, &perf, window_ns),
             threads: now.books.map(|_| self.ledger.threads(window_ns)),
             perf,
             cgroup,
-            net: Net::between(&begin.net, &now.net),
             explain,
             observer_cost: cost,
         })
-    }
-
-    fn busiest(&mut self, at_ns: u64) -> Option<f64> {
-        let interval_ns = at_ns.saturating_sub(self.oncpu_at_ns);
-        self.oncpu_at_ns = at_ns;
-        let now = self.ledger.oncpu_now();
-        let then = std::mem::replace(&mut self.oncpu_at_look, now);
-        let added = |(id, ns): (&_, &u64)| ns.saturating_sub(*then.get(id).unwrap_or(ns));
-        let most = self.oncpu_at_look.iter().map(added).max();
-        #[expect(clippy::cast_precision_loss, reason = "an interval is far below 2^53 ns")]
-        (interval_ns > 0).then(|| most.map(|ns| ns as f64 / interval_ns as f64))?
     }
 
     fn lost(&self, now: &Reading, begin: &Reading) -> BTreeMap<String, u64> {

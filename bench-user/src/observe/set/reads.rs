@@ -31,9 +31,9 @@ impl ObserverSet {
             self.take_ended_threads();
             Measured::unavailable("left out of this look: there are too many threads")
         };
-        let (net, machine) = match extent {
-            Extent::Edge => (self.net.read(), machine::read()),
-            Extent::Look { .. } => (Measured::default(), Measured::default()),
+        let (net, machine, accept_queue) = match extent {
+            Extent::Edge => (Some(self.net.read()), machine::read(), None),
+            Extent::Look { .. } => (None, Measured::default(), self.net.look()),
         };
         let took_ns = clock::now_ns() - at_ns;
         Reading {
@@ -46,6 +46,7 @@ impl ObserverSet {
             perf,
             cgroup,
             net,
+            accept_queue,
             machine,
             books,
         }

@@ -6,6 +6,7 @@
 mod analysis;
 mod observed;
 mod stage;
+mod surroundings;
 
 use std::collections::BTreeMap;
 

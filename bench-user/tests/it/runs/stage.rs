@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use bench_user::distribution::Distribution;
 use bench_user::load::{Account, Connections, GeneratorUse, LoadSample, Outcomes};
 use bench_user::measured::Measured::{self, Value};
-use bench_user::observe::{
-    CgroupUse, Count, Explained, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
-};
+use bench_user::observe::{Count, Explained, ObserverCost, PerfCount, Sched, Syscalls, Thread};
 use bench_user::record::{Bottleneck, Loop, StageRecord, StageSample, Verdict};
+
+use super::surroundings::{cgroup, machine, net};
 
 /// Length of every window, ns.
 pub(super) const WINDOW: u64 = 5_000_000_000;
@@ -104,8 +104,8 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
             ("task-clock".into(), Value(PerfCount { value: 4_900_000_000, scaled: false })),
         ]),
         cgroup: cgroup(around),
-        net: Value(Net { listen_overflows: 0, listen_drops: 0, retransmits: 3 }),
-        machine: Value(MachineUse { busy_cpus: 1.5, stolen_cpus: 0.0 }),
+        net: Value(net()),
+        machine: Value(machine()),
         explain: Explained::default(),
         observer_cost: ObserverCost {
             bpf_ns: None,
@@ -246,25 +246,4 @@ fn threads(around: &Around, repetition: u32) -> Vec<Thread> {
     };
     let ratio = around.busiest + (f64::from(repetition) - 1.0) / 1000.0;
     vec![thread(4001, "worker|0", ratio), thread(4002, "timer", 0.0)]
-}
-
-fn cgroup(around: &Around) -> CgroupUse {
-    CgroupUse {
-        cpu_ratio: Value(around.busiest),
-        user_ns: Value(1_500_000_000),
-        system_ns: Value(3_400_000_000),
-        cpu_limit: Value(1.0),
-        cpus_allowed: Value(2),
-        nr_periods: Value(50),
-        nr_throttled: Value(4),
-        throttled_ns: Value(20_000_000),
-        memory_peak_bytes: Value(3 << 20),
-        memory_before_bytes: Value(1 << 20),
-        memory_current_bytes: Value(2 << 20),
-        memory_limit_bytes: Measured::unavailable("it has no memory limit"),
-        oom_kills: Value(0),
-        pids_peak: Measured::unavailable("the pids controller keeps no peak before Linux 6.11"),
-        pids_current: Value(2),
-        psi: BTreeMap::from([("cpu.some".into(), Value(150_000_000))]),
-    }
 }
