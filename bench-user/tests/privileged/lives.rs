@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, ensure};
 use libtest_mimic::Trial;
 
-use crate::place::{Place, measured, trial};
+use crate::place::{Place, amount, measured, room, trial};
 use crate::probes::{observe, sched};
 use crate::workload::Workload;
 
@@ -38,7 +38,7 @@ fn threads_born_and_ended() -> Result<()> {
     // The clock of perf starts and stops a little inside the stint that the scheduler books;
     // 20 x 6 short lives and as many stints as switches bound the difference.
     let clock = perf("task-clock")?;
-    let slack = switches * 20_000;
+    let slack = switches * 20_000 * room();
     ensure!(block.oncpu_ns.abs_diff(clock) <= slack, "{} against {clock}", block.oncpu_ns);
     let threads = measured(&sample.threads)?;
     let ended = threads.iter().filter(|t| t.exited).count();
@@ -50,7 +50,7 @@ fn threads_born_and_ended() -> Result<()> {
 fn a_storm_fits() -> Result<()> {
     let place = Place::new(&[])?;
     let mut idle = Workload::start("sleepers 1500 1")?;
-    let mut storm = Workload::start("storm 20000")?;
+    let mut storm = Workload::start(&format!("storm {}", amount(20_000)))?;
     for workload in [&idle, &storm] {
         place.take_in(workload.pid())?;
     }
@@ -84,14 +84,15 @@ fn a_thread_that_joins() -> Result<()> {
     let place = Place::new(&[])?;
     let mut set = observe(&place)?;
     set.begin();
-    let mut workload = Workload::start("spin 100")?;
+    let ms = 100 * room();
+    let mut workload = Workload::start(&format!("spin {ms}"))?;
     workload.work()?;
     place.take_in(workload.pid())?;
     set.look();
     workload.finish()?;
     let sample = set.end().context("a window was begun")?;
     let block = sched(&sample)?;
-    ensure!(block.oncpu_ns < 50_000_000, "it brought {} ns along", block.oncpu_ns);
+    ensure!(block.oncpu_ns < ms * 500_000, "it brought {} ns along", block.oncpu_ns);
     Ok(())
 }
 

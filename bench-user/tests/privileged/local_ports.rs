@@ -117,10 +117,19 @@ fn refuses_more_connections_than_ports() -> Result<()> {
 /// The account of one stage that opens a connection for every request.
 fn stage(sources: &[&str]) -> Result<Account> {
     let mut generator = Generator::start(setup(sources)?)?;
-    let running = generator.begin(stage_of(30_000_000_000))?;
-    // Until ports have failed for a while: then there is none left of any source.
-    while running.progress().failed < 20 {
+    let stage = stage_of(30_000_000_000);
+    let end_ns = stage.window.end_ns;
+    let running = generator.begin(stage)?;
+    // Until ports have failed for a while in a row: then there is none left of any source, and not
+    // of the faster connection's alone.
+    let mut last = running.progress();
+    let mut now = last;
+    while now.failed < last.failed + 20 && clock::now_ns() < end_ns {
         thread::sleep(Duration::from_millis(1));
+        now = running.progress();
+        if now.completed > last.completed {
+            last = now;
+        }
     }
     running.stop();
     Ok(running.finish().0.account)

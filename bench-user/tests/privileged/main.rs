@@ -1,6 +1,8 @@
 //! Tests that need root: the instruments against known amounts of work.
 
 mod cgroup;
+mod explain;
+mod hooks;
 mod jobs;
 mod lives;
 mod local_ports;
@@ -13,6 +15,7 @@ mod server;
 mod store;
 mod target;
 mod threads;
+mod whole;
 mod workload;
 
 use std::process::ExitCode;
@@ -27,6 +30,8 @@ fn main() -> ExitCode {
     arguments.test_threads.get_or_insert(1);
     let mut tests: Vec<Trial> = [
         probes::tests(),
+        hooks::tests(),
+        explain::tests(),
         sched::tests(),
         lives::tests(),
         perf::tests(),
@@ -36,6 +41,7 @@ fn main() -> ExitCode {
         store::tests(),
         local_ports::tests(),
         run::tests(),
+        whole::tests(),
     ]
     .into_iter()
     .flatten()

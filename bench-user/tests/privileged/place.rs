@@ -19,7 +19,7 @@ use libtest_mimic::{Completion, Failed, Trial};
 pub(crate) struct CannotRun(pub(crate) String);
 
 /// A known-answer test, ignored with the reason where it returns [`CannotRun`].
-pub(crate) fn trial(name: &str, test: fn() -> Result<()>) -> Trial {
+pub(crate) fn trial(name: &str, test: impl FnOnce() -> Result<()> + Send + 'static) -> Trial {
     Trial::ignorable_test(name, move || match test() {
         Ok(()) => Ok(Completion::Completed),
         Err(e) => match e.downcast_ref::<CannotRun>() {
@@ -27,6 +27,17 @@ pub(crate) fn trial(name: &str, test: fn() -> Result<()>) -> Trial {
             None => Err(Failed::from(format!("{e:#}"))),
         },
     })
+}
+
+/// By how much bounds are wider that leave room for instructions to run: an emulated CPU takes
+/// longer for them, and books as its own what its host's scheduler takes away.
+pub(crate) fn room() -> u64 {
+    std::env::var("BENCH_TEST_ROOM").map_or(1, |text| text.parse().expect("a whole number"))
+}
+
+/// As much work as proves the same in bearable time: less of it where everything takes longer.
+pub(crate) fn amount(n: u64) -> u64 {
+    n / room()
 }
 
 /// The value, or the reason as an error.

@@ -23,7 +23,7 @@ pub(crate) fn tests() -> Vec<Trial> {
     ]
 }
 
-fn handle(directory: &Path) -> TargetHandle {
+pub(crate) fn handle(directory: &Path) -> TargetHandle {
     TargetHandle {
         name: "test".into(),
         kind: TargetKind::Cgroup,

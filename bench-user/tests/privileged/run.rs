@@ -229,7 +229,7 @@ fn interrupted_run() -> Result<()> {
     Ok(())
 }
 
-/// `timeout` ends its command, and itself with the code 124, in the middle of the stage.
+/// A shell ends the server, and itself with the code 124, in the middle of the stage.
 fn target_that_ends() -> Result<()> {
     let dir = TempDir::new()?;
     let out = dir.path().join("run");
@@ -238,8 +238,8 @@ fn target_that_ends() -> Result<()> {
         .args(["run", "--no-control", "--connections", "2", "--warmup", "100ms"])
         .args(["--duration", "60s", "--url", &format!("http://127.0.0.1:{port}/"), "--out"])
         .arg(&out)
-        .args(["--", "timeout", "1", env!("CARGO_BIN_EXE_bench-user"), "serve", "--address"])
-        .arg(format!("127.0.0.1:{port}"))
+        .args(["--", "sh", "-c", "\"$0\" serve --address \"$1\" & sleep 3; kill $!; exit 124"])
+        .args([env!("CARGO_BIN_EXE_bench-user"), &format!("127.0.0.1:{port}")])
         .output()?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     ensure!(output.status.code() == Some(2), "{}: {said}", output.status);

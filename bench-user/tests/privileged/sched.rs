@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use bench_user::observe::threads::{ThreadBooks, read_cgroup};
 use libtest_mimic::Trial;
 
-use crate::place::{Place, measured, trial};
+use crate::place::{Place, amount, measured, trial};
 use crate::probes::{observe, sched};
 use crate::workload::Workload;
 
@@ -92,7 +92,7 @@ fn added(before: &ThreadBooks, after: &ThreadBooks) -> [u64; 5] {
 /// other has not. Here both are read at rest: nothing is in flight, and the bound is zero.
 fn switches_equal_the_perf_counter() -> Result<()> {
     let place = Place::new(&[])?;
-    let mut workload = Workload::start("pingpong 20000")?;
+    let mut workload = Workload::start(&format!("pingpong {}", amount(20_000)))?;
     place.take_in(workload.pid())?;
     let mut set = observe(&place)?;
     set.begin();
@@ -108,7 +108,7 @@ fn switches_equal_the_perf_counter() -> Result<()> {
 /// takes longer than 200 ns even where nothing is scheduled but these two threads.
 fn switches_under_load() -> Result<()> {
     let place = Place::new(&[])?;
-    let mut workload = Workload::start("pingpong 60000")?;
+    let mut workload = Workload::start(&format!("pingpong {}", amount(60_000)))?;
     place.take_in(workload.pid())?;
     let mut set = observe(&place)?;
     workload.go()?;
