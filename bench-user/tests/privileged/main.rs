@@ -1,9 +1,11 @@
 //! Tests that need root: the instruments against known amounts of work.
 
+mod bottlenecks;
 mod cgroup;
 mod explain;
 mod hooks;
 mod jobs;
+mod limited_server;
 mod lives;
 mod local_ports;
 mod perf;
@@ -24,6 +26,7 @@ use libtest_mimic::{Arguments, Trial};
 
 fn main() -> ExitCode {
     workload::dispatch();
+    limited_server::dispatch();
     local_ports::dispatch();
     let mut arguments = Arguments::from_args();
     // They count what is attached and share two CPUs.
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         local_ports::tests(),
         run::tests(),
         whole::tests(),
+        bottlenecks::tests(),
     ]
     .into_iter()
     .flatten()

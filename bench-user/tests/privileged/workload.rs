@@ -5,8 +5,8 @@
 //! prints `done`, and keeps all its threads until its input ends: before the byte and after
 //! `done` a test can read at rest.
 //!
-//! `getppid THREADS COUNT` makes exactly COUNT calls in total (`getppid-at-once` does so without
-//! waiting for anything); `spin MS [THREADS]` burns that much CPU time in each thread; `exec MS`
+//! `getppid THREADS COUNT` makes exactly COUNT calls in total (`getppid-at-once`, as any with this
+//! ending, does so without waiting for anything); `spin MS [THREADS]` burns that much CPU time in each thread; `exec MS`
 //! does so in one and then becomes `sleepers 1 1`; `pingpong ROUNDS` sends a byte there and back
 //! between two threads; `command PROGRAM` runs another program; `families PROCESSES THREADS` starts and reaps so many processes, each with
 //! so many threads besides its first, `storm THREADS` so many threads, one after another;
@@ -136,8 +136,8 @@ impl Drop for Workload {
 }
 
 fn run(spec: &str) -> Result<()> {
-    if let Some(rest) = spec.strip_prefix("getppid-at-once ") {
-        return at_once(jobs(&format!("getppid {rest}"))?);
+    if let Some((name, rest)) = spec.split_once("-at-once ") {
+        return at_once(jobs(&format!("{name} {rest}"))?);
     }
     let jobs = jobs(spec)?;
     let gate = Arc::new(Barrier::new(jobs.len() + 1));
