@@ -5,6 +5,9 @@
 
 use crate::hist::BUCKETS;
 
+/// Stacks on the CPU and off it.
+pub mod stacks;
+
 /// Syscall numbers that have a slot of their own; x86_64 and aarch64 use fewer than 480 in 2026.
 pub const SYSCALL_SLOTS: usize = 512;
 

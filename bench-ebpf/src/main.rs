@@ -8,6 +8,8 @@ mod filter;
 mod maps;
 #[cfg(target_arch = "bpf")]
 mod probes;
+#[cfg(target_arch = "bpf")]
+mod task;
 
 #[cfg(not(target_arch = "bpf"))]
 fn main() {}

@@ -22,6 +22,7 @@ use crate::maps::{
     NIVCSW, NVCSW, PCOUNT, RUN_DELAY, SCHED, START_BOOTTIME, STATE, SUM_EXEC, THREADS,
     WATCHING_SINCE,
 };
+use crate::task::load;
 
 const NO_BOOKS: Books = Books { run_delay: 0, pcount: 0, sum_exec: 0, nvcsw: 0, nivcsw: 0 };
 
@@ -139,12 +140,4 @@ fn books(task: *const u8) -> Books {
         nvcsw: load(task, NVCSW.load()),
         nivcsw: load(task, NIVCSW.load()),
     }
-}
-
-/// A member of `task_struct`, by its offset.
-#[inline(always)]
-fn load<T>(task: *const u8, offset: u32) -> T {
-    // SAFETY: the offset comes from frozen read-only data, so the verifier knows it and checks
-    // that a member of this size lies there in a live task.
-    unsafe { task.add(offset as usize).cast::<T>().read() }
 }

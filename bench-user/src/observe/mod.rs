@@ -14,11 +14,14 @@ mod perf;
 mod reading;
 mod sample;
 mod set;
+mod symbols;
 pub mod threads;
 
 pub use bpf::{Hook, LoadError, ProgramCost};
 pub use cgroup::{CgroupObserver, CgroupReading};
-pub use explained::Explained;
+pub use explained::{
+    Explained, OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks, STACKS_KEPT, Stacks,
+};
 pub use ledger::ENDED_KEPT;
 pub use machine::MachineUse;
 pub use net::{Listener, Net, NetObserver, NetReading};

@@ -13,7 +13,7 @@ mod part;
 mod refusal;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aya::Ebpf;
 use aya::maps::{HashMap, PerCpuArray};
@@ -26,6 +26,7 @@ pub use hook::Hook;
 pub use refusal::LoadError;
 
 use super::Options;
+use super::symbols::Processes;
 use crate::clock;
 use crate::measured::Measured;
 use crate::plan::Explain;
@@ -39,6 +40,8 @@ pub(super) struct BpfObserver {
     syscalls: Measured<()>,
     sched: Measured<()>,
     explain: BTreeMap<Explain, Measured<()>>,
+    cgroup: PathBuf,
+    processes: Processes,
     logger: Option<aya_log::EbpfLogger<&'static dyn log::Log>>,
 }
 
@@ -72,7 +75,18 @@ impl BpfObserver {
         let Loaded { mut ebpf, syscalls, sched, explain } = loaded;
         let logger =
             if options.probe_log { aya_log::EbpfLogger::init(&mut ebpf).ok() } else { None };
-        Ok(Self { ebpf, hook: kernel.hook, syscalls, sched, explain, logger })
+        let mut observer = Self {
+            ebpf,
+            hook: kernel.hook,
+            syscalls,
+            sched,
+            explain,
+            cgroup: cgroup.to_owned(),
+            processes: Processes::default(),
+            logger,
+        };
+        observer.look_at_processes(false);
+        Ok(observer)
     }
 
     /// Whether everything that was asked for is attached.
@@ -90,8 +104,18 @@ impl BpfObserver {
     }
 
     /// What the explanations that were asked for have counted so far.
-    pub(super) fn explain(&self) -> ExplainReading {
-        ExplainReading::read(&self.ebpf, &self.explain)
+    pub(super) fn explain(&mut self) -> ExplainReading {
+        let reading = ExplainReading::read(&self.ebpf, &self.explain);
+        self.look_at_processes(true);
+        reading.with_processes(&self.processes)
+    }
+
+    /// Keeps what naming the frames of the target's processes takes, should they end; nothing
+    /// where no stacks were asked for.
+    pub(super) fn look_at_processes(&mut self, afresh: bool) {
+        if self.explain.contains_key(&Explain::Stacks) {
+            self.processes.look(&self.cgroup, afresh);
+        }
     }
 
     /// Takes the programs of a kind off; what they counted stays readable, and the kind is
@@ -236,21 +260,24 @@ impl BpfObserver {
             .map_err(|e| format!("map {name} cannot be read: {e}"))
     }
 
-    /// A figure that the kernel shows only in the descriptor's fdinfo
-    /// (kernel/bpf/syscall.c, `bpf_prog_show_fdinfo`). `recursion_misses` is there since 5.12;
-    /// before, a BTF tracepoint had no guard that could skip an event, so absent is zero.
     fn info(&self, program: &str, field: &str) -> Result<u64, String> {
-        use std::os::fd::{AsFd as _, AsRawFd as _};
-        let fd = self
-            .ebpf
-            .program(program)
-            .ok_or_else(|| format!("the object has no program {program}"))?
-            .fd()
-            .map_err(|e| e.to_string())?
-            .as_fd()
-            .as_raw_fd();
-        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}"))
-            .map_err(|e| format!("/proc/self/fdinfo/{fd}: {e}"))?;
-        Ok(counts::field(&text, field).unwrap_or(0))
+        info(&self.ebpf, program, field)
     }
+}
+
+/// A figure that the kernel shows only in the descriptor's fdinfo
+/// (kernel/bpf/syscall.c, `bpf_prog_show_fdinfo`). `recursion_misses` is there since 5.12;
+/// before, a BTF tracepoint had no guard that could skip an event, so absent is zero.
+fn info(ebpf: &Ebpf, program: &str, field: &str) -> Result<u64, String> {
+    use std::os::fd::{AsFd as _, AsRawFd as _};
+    let fd = ebpf
+        .program(program)
+        .ok_or_else(|| format!("the object has no program {program}"))?
+        .fd()
+        .map_err(|e| e.to_string())?
+        .as_fd()
+        .as_raw_fd();
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}"))
+        .map_err(|e| format!("/proc/self/fdinfo/{fd}: {e}"))?;
+    Ok(counts::field(&text, field).unwrap_or(0))
 }

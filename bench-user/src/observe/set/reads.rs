@@ -8,6 +8,7 @@ use bench_ebpf::abi::Books;
 use super::ObserverSet;
 use crate::clock;
 use crate::measured::Measured;
+use crate::observe::bpf::ExplainReading;
 use crate::observe::reading::{Extent, Reading};
 use crate::observe::{machine, threads};
 
@@ -15,12 +16,10 @@ impl ObserverSet {
     pub(super) fn read(&mut self, extent: Extent) -> Reading {
         let at_ns = clock::now_ns();
         let own_cpu_ns = clock::thread_cpu_ns();
-        let (syscalls, sched, explain) = match &self.bpf {
-            Measured::Value(bpf) => {
-                (bpf.syscalls().into(), bpf.sched().into(), Some(bpf.explain()))
-            }
+        let (syscalls, sched) = match &self.bpf {
+            Measured::Value(bpf) => (bpf.syscalls().into(), bpf.sched().into()),
             Measured::Unavailable { unavailable: why } => {
-                (Measured::unavailable(why), Measured::unavailable(why), None)
+                (Measured::unavailable(why), Measured::unavailable(why))
             }
         };
         let perf = self.perf.read();
@@ -35,6 +34,7 @@ impl ObserverSet {
             Extent::Edge => (Some(self.net.read()), machine::read(), None),
             Extent::Look { .. } => (None, Measured::default(), self.net.look()),
         };
+        let explain = self.explain(extent);
         let took_ns = clock::now_ns() - at_ns;
         Reading {
             at_ns,
@@ -49,6 +49,18 @@ impl ObserverSet {
             accept_queue,
             machine,
             books,
+        }
+    }
+
+    /// Last, because it takes longest; inside a window nobody asks for it.
+    fn explain(&mut self, extent: Extent) -> Option<ExplainReading> {
+        let Measured::Value(bpf) = &mut self.bpf else { return None };
+        match extent {
+            Extent::Edge => Some(bpf.explain()),
+            Extent::Look { .. } => {
+                bpf.look_at_processes(false);
+                None
+            }
         }
     }
 

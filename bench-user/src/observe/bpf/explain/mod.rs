@@ -1,6 +1,8 @@
 //! Explanations that are off unless asked for: their parts of the probes, and what the maps of
 //! those that are attached hold.
 
+mod stacks;
+
 use std::collections::BTreeMap;
 
 use aya::Ebpf;
@@ -9,6 +11,7 @@ use super::part::Part;
 use super::refusal::refused;
 use crate::measured::Measured;
 use crate::observe::explained::Explained;
+use crate::observe::symbols::Processes;
 use crate::plan::Explain;
 
 /// The part of the probes that a kind needs.
@@ -18,8 +21,8 @@ pub(super) fn part(kind: Explain) -> &'static Part {
         | Explain::IoUring
         | Explain::OffCpu
         | Explain::RunQueue
-        | Explain::Softirq
-        | Explain::Stacks => &NOT_YET,
+        | Explain::Softirq => &NOT_YET,
+        Explain::Stacks => &stacks::PART,
     }
 }
 
@@ -31,15 +34,49 @@ const NOT_YET: Part = Part {
 };
 
 /// What was counted since the probes were attached, for each kind that was asked for.
-pub(in crate::observe) struct ExplainReading {}
+pub(in crate::observe) struct ExplainReading {
+    stacks: Option<Measured<stacks::Reading>>,
+}
 
 impl ExplainReading {
-    pub(super) fn read(_ebpf: &Ebpf, _asked: &BTreeMap<Explain, Measured<()>>) -> Self {
-        Self {}
+    pub(super) fn read(ebpf: &Ebpf, asked: &BTreeMap<Explain, Measured<()>>) -> Self {
+        Self { stacks: read(asked, Explain::Stacks, || stacks::Reading::read(ebpf)) }
+    }
+
+    /// With what names the frames of its stacks.
+    pub(super) fn with_processes(mut self, processes: &Processes) -> Self {
+        if let Some(Measured::Value(stacks)) = &mut self.stacks {
+            stacks.processes = processes.clone();
+        }
+        self
     }
 
     /// The blocks of the record for the time between two readings.
-    pub(in crate::observe) fn since(&self, _then: &Self, _window_ns: u64) -> Explained {
-        Explained {}
+    pub(in crate::observe) fn since(&self, then: &Self, _window_ns: u64) -> Explained {
+        Explained {
+            stacks: since(self.stacks.as_ref(), then.stacks.as_ref(), stacks::Reading::since),
+        }
     }
+}
+
+/// What a kind has counted; `None` when it was not asked for.
+fn read<R>(
+    asked: &BTreeMap<Explain, Measured<()>>,
+    kind: Explain,
+    reading: impl FnOnce() -> Result<R, String>,
+) -> Option<Measured<R>> {
+    asked.get(&kind).map(|attached| match attached {
+        Measured::Value(()) => reading().into(),
+        Measured::Unavailable { unavailable } => Measured::unavailable(unavailable),
+    })
+}
+
+fn since<R, B>(
+    now: Option<&Measured<R>>,
+    then: Option<&Measured<R>>,
+    block: impl FnOnce(&R, &R) -> B,
+) -> Option<Measured<B>> {
+    let (now, then) = (now?, then?);
+    let both = || Ok::<_, &str>(block(now.as_result()?, then.as_result()?));
+    Some(both().into())
 }

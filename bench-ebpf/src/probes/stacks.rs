@@ -1,0 +1,197 @@
+//! Stacks of the target's threads: sampled on the CPU, and at every wait off it.
+//!
+//! Hooks: overflow of a perf `cpu-clock` event on every CPU; `sched_switch` (BTF tracepoint), when
+//! one of ours goes off the CPU. A thread that goes because it has to wait leaves its stack in the
+//! books, and when it is next switched away from, the kernel's own figures tell how long it
+//! waited: the time since, without that on the CPU and that in the run queue. So no hook is needed
+//! at the switch in or at the wake-up, and a wait ends exactly when the thread could run again.
+//! A stack that is not to be had is counted without its frames, under the helper's errno.
+//! Blind to: user frames of code without frame pointers; pages that are not in memory; sampling
+//! while interrupts are off, which the frames that switch them on again stand for.
+
+use aya_ebpf::{
+    bindings::{BPF_ANY, BPF_F_USER_STACK, BPF_NOEXIST},
+    helpers::{bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_ktime_get_ns},
+    macros::{btf_tracepoint, map, perf_event},
+    maps::{HashMap, PerCpuArray, PerCpuHashMap, StackTrace},
+    programs::{BtfTracePointContext, PerfEventContext, tracing::StackIdContext},
+};
+use bench_ebpf::abi::{
+    TASK_DEAD, THREAD_SLOTS, ThreadKey,
+    stacks::{Away, Blocked, COUNT_SLOTS, StackCounts, StackKey, TRACE_SLOTS},
+};
+
+use crate::filter::{self, Scope};
+use crate::maps::{PCOUNT, RUN_DELAY, START_BOOTTIME, STATE, SUM_EXEC};
+use crate::task::load;
+
+/// Another stack lies where this one would have to (kernel/bpf/stackmap.c, `__bpf_get_stackid`).
+const EEXIST: i32 = -17;
+
+#[map]
+static STACK_COUNTS: PerCpuArray<StackCounts> = PerCpuArray::with_max_entries(1, 0);
+
+/// One slot a hash of a stack, without chaining: what is there first stays.
+#[map]
+static STACK_TRACES: StackTrace = StackTrace::with_max_entries(TRACE_SLOTS, 0);
+
+// Preallocated, as the kernel demands of a program in a timer's interrupt; per CPU, because an
+// atomic add cannot be written in Rust for this target.
+
+#[map]
+static STACKS_ON_CPU: PerCpuHashMap<StackKey, u64> =
+    PerCpuHashMap::with_max_entries(COUNT_SLOTS, 0);
+
+#[map]
+static STACKS_OFF_CPU: PerCpuHashMap<StackKey, Blocked> =
+    PerCpuHashMap::with_max_entries(COUNT_SLOTS, 0);
+
+/// Threads take themselves out when they end, so the size bounds those alive.
+#[map]
+static STACK_AWAY: HashMap<ThreadKey, Away> = HashMap::with_max_entries(THREAD_SLOTS, 0);
+
+#[perf_event]
+pub(crate) fn stack_on_cpu(ctx: PerfEventContext) -> u32 {
+    let scope = filter::current();
+    if let Scope::Foreign = scope {
+        return 0;
+    }
+    let Some(counts) = counts() else { return 0 };
+    if let Scope::Failed = scope {
+        counts.sample_filter_failed += 1;
+        return 0;
+    }
+    let (key, collided) = stack(&ctx);
+    counts.sample_collisions += u64::from(collided);
+    if STACKS_ON_CPU.get_ptr_mut(key).is_none() {
+        // Another CPU may be faster; then its entry counts.
+        let _in_either_case = STACKS_ON_CPU.insert(key, 0, u64::from(BPF_NOEXIST));
+    }
+    match STACKS_ON_CPU.get_ptr_mut(key) {
+        // SAFETY: this CPU's value, which no other program writes to, and a timer's interrupt
+        // does not come inside itself.
+        Some(samples) => unsafe { *samples += 1 },
+        None => counts.sample_full += 1,
+    }
+    0
+}
+
+/// Arguments: preempted, the thread that leaves, the thread that comes, (since 5.18) the state.
+#[btf_tracepoint(function = "sched_switch")]
+pub(crate) fn stack_off_cpu(ctx: BtfTracePointContext) -> i32 {
+    let scope = filter::current();
+    if let Scope::Foreign = scope {
+        return 0;
+    }
+    let Some(counts) = counts() else { return 0 };
+    if let Scope::Failed = scope {
+        counts.wait_filter_failed += 1;
+        return 0;
+    }
+    account(&ctx, counts);
+    0
+}
+
+#[inline(always)]
+fn account(ctx: &BtfTracePointContext, counts: &mut StackCounts) {
+    let prev: *const u8 = ctx.arg(1);
+    let id = ThreadKey {
+        tid: bpf_get_current_pid_tgid() & 0xffff_ffff,
+        start_ns: load(prev, START_BOOTTIME.load()),
+    };
+    let before = STACK_AWAY.get_ptr_mut(id);
+    // SAFETY: a helper without arguments.
+    let now_ns = unsafe { bpf_ktime_get_ns() };
+    let (run_delay, pcount, sum_exec): (u64, u64, u64) =
+        (load(prev, RUN_DELAY.load()), load(prev, PCOUNT.load()), load(prev, SUM_EXEC.load()));
+    let task = prev as u64;
+    if let Some(before) = before {
+        // SAFETY: a thread is switched away from on one CPU at a time, so its entry has one
+        // writer, and nothing else takes it out.
+        let before = unsafe { &*before };
+        if before.blocks != 0 && before.task == task {
+            if pcount - before.pcount == 1 {
+                let gap = now_ns - before.since_ns;
+                let ran = (sum_exec - before.sum_exec) + (run_delay - before.run_delay);
+                // The books of one CPU may be some ns ahead of the clock of another.
+                enter(counts, &before.key, gap.saturating_sub(ran));
+            } else {
+                counts.merged += 1;
+            }
+        }
+    }
+    let state: u32 = load(prev, STATE.load());
+    if state & TASK_DEAD != 0 {
+        // It may never have been seen.
+        let _gone = STACK_AWAY.remove(id);
+        return;
+    }
+    let mut away = Away {
+        since_ns: now_ns,
+        task,
+        run_delay,
+        pcount,
+        sum_exec,
+        blocks: 0,
+        key: StackKey { tgid: 0, user: 0, kernel: 0, zero: 0, comm: [0; 16] },
+    };
+    // A thread that is preempted stays in the run queue, whatever it was about to wait for
+    // (kernel/sched/core.c, `__schedule`).
+    let preempted = ctx.arg::<u64>(0) & 1 != 0;
+    if state != 0 && !preempted {
+        let (key, collided) = stack(ctx);
+        counts.wait_collisions += u64::from(collided);
+        away.blocks = 1;
+        away.key = key;
+    }
+    if STACK_AWAY.insert(id, away, u64::from(BPF_ANY)).is_err() {
+        counts.threads_full += 1;
+    }
+}
+
+/// Enters a wait that has ended.
+#[inline(always)]
+fn enter(counts: &mut StackCounts, key: &StackKey, ns: u64) {
+    if STACKS_OFF_CPU.get_ptr_mut(*key).is_none() {
+        let none = Blocked { times: 0, ns: 0 };
+        let _in_either_case = STACKS_OFF_CPU.insert(*key, none, u64::from(BPF_NOEXIST));
+    }
+    let Some(blocked) = STACKS_OFF_CPU.get_ptr_mut(*key) else {
+        counts.wait_full += 1;
+        return;
+    };
+    // SAFETY: this CPU's value; a switch runs with interrupts off, so it has one writer.
+    let blocked = unsafe { &mut *blocked };
+    blocked.times += 1;
+    blocked.ns += ns;
+}
+
+/// The current thread's stack, and whether one of its halves collided with another stack.
+#[inline(always)]
+fn stack(ctx: &impl StackIdContext) -> (StackKey, bool) {
+    let kernel = id(ctx.get_stackid(&STACK_TRACES, 0));
+    let user = id(ctx.get_stackid(&STACK_TRACES, u64::from(BPF_F_USER_STACK)));
+    let key = StackKey {
+        tgid: (bpf_get_current_pid_tgid() >> 32) as u32,
+        user,
+        kernel,
+        zero: 0,
+        comm: bpf_get_current_comm().unwrap_or_default(),
+    };
+    (key, user == EEXIST || kernel == EEXIST)
+}
+
+#[inline(always)]
+fn id(found: Result<i64, i32>) -> i32 {
+    match found {
+        Ok(id) => id as i32,
+        Err(errno) => errno,
+    }
+}
+
+#[inline(always)]
+fn counts() -> Option<&'static mut StackCounts> {
+    // SAFETY: index 0 of a per-CPU array of one is always there. The two programs write to
+    // different fields; a timer cannot interrupt the switch, which runs with interrupts off.
+    STACK_COUNTS.get_ptr_mut(0).map(|counts| unsafe { &mut *counts })
+}

@@ -1,0 +1,157 @@
+//! Addresses of stacks to names of functions.
+//!
+//! Source: `/proc/kallsyms`; the symbol tables of ELF files; `/tmp/perf-PID.map`.
+//! Blind to: static functions of programs without a symbol table; debug information, so inlined
+//! functions show as the function that holds them.
+//! Costs: each file is read once a window, after it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::os::fd::AsRawFd as _;
+use std::path::{Path, PathBuf};
+
+use blazesym::MaybeDefault;
+use blazesym::symbolize::source::{Elf, Kernel, Source};
+use blazesym::symbolize::{Input, Symbolizer};
+
+use super::perf_map::PerfMap;
+use super::processes::{Holds, Mapping, Process, Processes};
+
+/// Names frames as long as it lives, and remembers what it has read.
+pub(in crate::observe) struct Names<'a> {
+    processes: &'a Processes,
+    symbolizer: Symbolizer,
+    kernel: Source<'static>,
+    /// Open files of each process, so that a path of ours names them.
+    files: HashMap<(u32, PathBuf), Option<File>>,
+    perf_maps: HashMap<u32, Option<PerfMap>>,
+    known: HashMap<(u32, u64), String>,
+    /// Frames of run-time compiled code without a name, by process.
+    nameless: BTreeMap<u32, u64>,
+    gone: u64,
+}
+
+/// Process id that stands for the kernel among what is known.
+const KERNEL: u32 = 0;
+
+impl<'a> Names<'a> {
+    /// Nothing is read before the first question.
+    pub(in crate::observe) fn new(processes: &'a Processes) -> Self {
+        let kernel = Kernel {
+            kallsyms: MaybeDefault::Default,
+            // kallsyms has the names; a vmlinux that lies about may be another kernel's.
+            vmlinux: MaybeDefault::None,
+            ..Kernel::default()
+        };
+        Self {
+            processes,
+            symbolizer: Symbolizer::builder().enable_code_info(false).build(),
+            kernel: Source::Kernel(kernel),
+            files: HashMap::new(),
+            perf_maps: HashMap::new(),
+            known: HashMap::new(),
+            nameless: BTreeMap::new(),
+            gone: 0,
+        }
+    }
+
+    /// The function of the kernel at an address, marked as such.
+    pub(in crate::observe) fn of_kernel(&mut self, address: u64) -> String {
+        if let Some(known) = self.known.get(&(KERNEL, address)) {
+            return known.clone();
+        }
+        let found = symbol(&self.symbolizer, &self.kernel, Input::AbsAddr(address));
+        let name = found.unwrap_or_else(|| "[unknown]".into()) + "_[k]";
+        self.known.insert((KERNEL, address), name.clone());
+        name
+    }
+
+    /// The function of a process at an address.
+    pub(in crate::observe) fn of_process(&mut self, pid: u32, address: u64) -> String {
+        if let Some(known) = self.known.get(&(pid, address)) {
+            return known.clone();
+        }
+        let name = match self.processes.get(pid) {
+            Some(process) => self.look_up(pid, process, address),
+            None => {
+                self.gone += 1;
+                "[unknown] process gone".into()
+            }
+        };
+        self.known.insert((pid, address), name.clone());
+        name
+    }
+
+    /// What was in the way of names and what to do about it.
+    pub(in crate::observe) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.gone > 0 {
+            notes.push(
+                "some processes ended before they were looked at: their frames have no names"
+                    .to_owned(),
+            );
+        }
+        let named = self.nameless.keys().filter_map(|pid| Some((*pid, self.processes.get(*pid)?)));
+        for (pid, process) in named {
+            notes.push(super::runtimes::note(&process.program, pid));
+        }
+        notes
+    }
+
+    fn look_up(&mut self, pid: u32, process: &Process, address: u64) -> String {
+        let Some(mapping) = process.mapping(address) else {
+            // Code of a compiler may lie in memory that was mapped after the last look.
+            return self.compiled(pid, process, address, "[unknown] unmapped");
+        };
+        match &mapping.holds {
+            Holds::Anonymous => self.compiled(pid, process, address, "[unknown] anonymous"),
+            Holds::Special(name) => format!("[unknown] {name}"),
+            Holds::File(path) => self.in_file(pid, process, path, mapping, address),
+        }
+    }
+
+    fn compiled(&mut self, pid: u32, process: &Process, address: u64, none: &str) -> String {
+        let map = self
+            .perf_maps
+            .entry(pid)
+            .or_insert_with(|| process.perf_map().map(|text| PerfMap::parse(&text)));
+        if let Some(name) = map.as_ref().and_then(|map| map.name(address)) {
+            return format!("{name}_[j]");
+        }
+        if map.is_none() {
+            *self.nameless.entry(pid).or_default() += 1;
+        }
+        none.to_owned()
+    }
+
+    fn in_file(
+        &mut self,
+        pid: u32,
+        process: &Process,
+        path: &Path,
+        mapping: &Mapping,
+        address: u64,
+    ) -> String {
+        let offset = mapping.file_offset(address);
+        let file = self.files.entry((pid, path.to_owned())).or_insert_with(|| process.open(path));
+        let found = file.as_ref().and_then(|file| {
+            let elf = Elf {
+                debug_syms: false,
+                ..Elf::new(format!("/proc/self/fd/{}", file.as_raw_fd()))
+            };
+            symbol(&self.symbolizer, &Source::Elf(elf), Input::FileOffset(offset))
+        });
+        found.unwrap_or_else(|| {
+            let module = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            format!("[unknown] {module}+{offset:#x}")
+        })
+    }
+}
+
+fn symbol(symbolizer: &Symbolizer, source: &Source<'_>, at: Input<u64>) -> Option<String> {
+    let found = symbolizer.symbolize_single(source, at);
+    if let Err(e) = &found {
+        log::debug!("no symbol: {e:#}");
+    }
+    found.ok()?.into_sym().map(|symbol| symbol.name.into_owned())
+}
