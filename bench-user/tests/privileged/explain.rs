@@ -32,7 +32,7 @@ fn attached(kinds: &[Explain]) -> Result<()> {
     let blocks = serde_json::to_value(&sample.explain)?;
     let blocks = blocks.as_object().context("an object by kind")?;
     let shown = blocks.values().filter(|block| !block.is_null()).count();
-    if shown == 0 {
+    if blocks.is_empty() {
         return Err(CannotRun("this kind is not there yet".into()).into());
     }
     ensure!(shown == kinds.len(), "{shown} blocks for {kinds:?}");

@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use url::Url;
 
-use crate::place::{CannotRun, Place, trial};
+use crate::place::{CannotRun, Place, room, trial};
 use crate::probes::{any_is_loaded, observe, programs_of};
 use crate::server::{Server, bench_user};
 
@@ -143,7 +143,7 @@ fn quotients_of_a_stage() -> Result<()> {
         ensure!(syscalls.missed == 0, "{syscalls:?}");
         let work = syscalls.by_name["recvfrom"].count + syscalls.by_name["sendto"].count;
         let each = syscalls_per_request(kind);
-        let slices = stage.observed_requests * 2 * 5 / 400;
+        let slices = stage.observed_requests * 2 * 5 * room() / 400;
         let bound = each * (4 * 2 + slices);
         let expected = each * stage.observed_requests;
         ensure!(work.abs_diff(expected) <= bound, "{name}: {work} and not {expected}");

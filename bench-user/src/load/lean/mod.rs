@@ -6,7 +6,7 @@
 //! as the hyper client against every server.
 //!
 //! `response`, `head` and `chunks` take bytes and know no socket; `connection` keeps what is out on
-//! a socket; `stage` is the loop, and `opening`, `sending`, `receiving` and `ending` are what it
+//! a socket; `waits` waits for news of all of them; `stage` is the loop, and `opening`, `sending`, `receiving` and `ending` are what it
 //! does with a connection.
 
 mod chunks;
@@ -19,20 +19,20 @@ mod response;
 mod sending;
 mod socket;
 mod stage;
+mod waits;
 
 use std::io;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::Duration;
 
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
-use rustix::time::Timespec;
+use rustix::event::epoll::{Event, EventData, EventFlags};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::connection::Connection;
 pub(super) use self::head::Heads;
 pub(super) use self::response::Response;
 use self::stage::Stage;
+use self::waits::Waits;
 use super::dial::Dialer;
 use super::recorder::{Live, Recorder};
 use super::requests::Requests;
@@ -52,7 +52,7 @@ pub(super) struct Lean {
     /// Requests on a connection at a time.
     depth: usize,
     timeout: Duration,
-    epoll: OwnedFd,
+    waits: Waits,
     events: Vec<Event>,
     buffer: Vec<u8>,
     heads: Heads,
@@ -62,19 +62,15 @@ pub(super) struct Lean {
 
 impl Lean {
     pub(super) fn new(worker: &Worker, live: Live) -> io::Result<Self> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let nothing = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
-        let mut events = vec![nothing; EVENTS];
-        // A kernel without waits of nanoseconds says so here, and not in the loop.
-        epoll::wait(&epoll, &mut events[..], Some(&Timespec { tv_sec: 0, tv_nsec: 1 }))?;
         Ok(Self {
             requests: worker.requests.clone(),
             dialer: worker.dialer.clone(),
             live,
             depth: worker.setup.pipeline.max(1) as usize,
             timeout: worker.setup.timeout,
-            epoll,
-            events,
+            waits: Waits::new(EVENTS)?,
+            events: vec![nothing; EVENTS],
             buffer: vec![0; BUFFER],
             heads: Heads::new(),
             connections: Vec::new(),

@@ -32,7 +32,7 @@ impl Stage<'_> {
             let out = if is_open { EventFlags::empty() } else { EventFlags::OUT };
             let flags = EventFlags::IN | EventFlags::RDHUP | EventFlags::ET | out;
             let data = EventData::new_u64(token(nth, connection.generation));
-            epoll::add(&own.epoll, &socket, data, flags)?;
+            epoll::add(own.waits.epoll(), &socket, data, flags)?;
             Ok(Dialed { socket, is_open })
         });
         match dialed {

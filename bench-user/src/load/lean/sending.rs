@@ -92,7 +92,7 @@ impl Stage<'_> {
                     let flags =
                         EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
                     let data = EventData::new_u64(token(nth, connection.generation));
-                    if let Err(error) = epoll::modify(&own.epoll, socket, data, flags) {
+                    if let Err(error) = epoll::modify(own.waits.epoll(), socket, data, flags) {
                         connection.write_error = Some(error);
                     }
                 }

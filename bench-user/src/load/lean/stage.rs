@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use rustix::event::epoll::{self, EventFlags};
+use rustix::event::epoll::EventFlags;
 
 use super::connection::{Connection, Phase};
 use super::{EVENTS, Lean};
@@ -130,8 +130,7 @@ impl<'a> Stage<'a> {
         let until_ns = if self.unread.is_empty() { until_ns } else { 0 };
         let wait = clock::timespec(until_ns.saturating_sub(clock::now_ns()));
         let mut events = std::mem::take(&mut self.own.events);
-        // The one error that remains, since the engine has tried this before, is a signal.
-        let count = epoll::wait(&self.own.epoll, &mut events[..], Some(&wait)).unwrap_or(0);
+        let count = self.own.waits.wait(&mut events, &wait);
         self.now_ns = clock::now_ns();
         for event in &events[..count] {
             self.hear(event.data.u64(), event.flags);
