@@ -49,7 +49,7 @@ fn threads_born_and_ended() -> Result<()> {
 /// More threads than the hash has room for, in a target whose other threads take long to read.
 fn a_storm_fits() -> Result<()> {
     let place = Place::new(&[])?;
-    let mut idle = Workload::start("sleepers 1500 1")?;
+    let mut idle = Workload::start(&format!("sleepers {} 1", amount(1500)))?;
     let mut storm = Workload::start(&format!("storm {}", amount(20_000)))?;
     for workload in [&idle, &storm] {
         place.take_in(workload.pid())?;

@@ -173,6 +173,9 @@ impl Apt {
         command
             .args(["-o", &set("Dir::State::lists", &lists)])
             .args(["-o", &set("Dir::Cache", &self.folder)])
+            // Descriptions and icons are of no use here.
+            .args(["-o", "Acquire::Languages=none"])
+            .args(["-o", "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false"])
             // Its own user could not write here.
             .args(["-o", "APT::Sandbox::User=root"]);
         if let Some(sources) = &self.sources {

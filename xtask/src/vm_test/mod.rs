@@ -13,7 +13,9 @@ mod kernel;
 mod results;
 mod table;
 
-use anyhow::{Context, Result, bail, ensure};
+use std::thread::{self, ScopedJoinHandle};
+
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::workspace::Workspace;
 use crate::{build_ebpf, setup, stamp};
@@ -37,6 +39,9 @@ pub(crate) struct Args {
     /// How much of the kernel can be preempted, where it lets itself be asked; may be repeated
     #[arg(long, value_enum)]
     preempt: Vec<Preempt>,
+    /// How many kernels to boot at a time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    at_once: u8,
     /// Give up on a kernel after so many seconds
     #[arg(long, value_name = "S", default_value_t = 400)]
     limit: u32,
@@ -83,7 +88,8 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
 /// that is said and is no error.
 pub(crate) fn in_ci(workspace: &Workspace) -> Result<()> {
     let kernels = IN_CI.iter().map(|name| name.parse()).collect::<Result<_>>()?;
-    let args = Args { kernels, preempt: Vec::new(), limit: 400, tests: Vec::new() };
+    // Most of the time a machine has one busy CPU of its two.
+    let args = Args { kernels, preempt: Vec::new(), at_once: 2, limit: 400, tests: Vec::new() };
     if !Apt::of_the_machine(workspace)?.is_debian() {
         eprintln!("warning: this machine's apt knows no Debian archive: no other kernel is tried");
         return Ok(());
@@ -103,12 +109,30 @@ fn boot_all(workspace: &Workspace, args: &Args) -> Result<usize> {
     let apt = Apt::of_the_machine(workspace)?;
     let emulator = Emulator::get(workspace, &apt)?;
     let image = Image::build(workspace, &apt)?;
-    let mut all = Vec::new();
+    let mut kernels = Vec::new();
     for series in &asked {
         let kernel = Kernel::get(workspace, &apt, series)
             .with_context(|| format!("the kernel {series} cannot be had"))?;
-        for preempt in preemptions(&args.preempt) {
-            all.push(boot(&emulator, &image, &kernel, preempt, args)?);
+        kernels.push(kernel);
+    }
+    let boots: Vec<_> = kernels
+        .iter()
+        .flat_map(|kernel| preemptions(&args.preempt).into_iter().map(move |how| (kernel, how)))
+        .collect();
+    let mut all = Vec::new();
+    for together in boots.chunks(usize::from(args.at_once)) {
+        let ended = thread::scope(|scope| {
+            let running: Vec<_> = together
+                .iter()
+                .map(|(kernel, how)| {
+                    let (emulator, image) = (&emulator, &image);
+                    scope.spawn(move || boot(emulator, image, kernel, *how, args))
+                })
+                .collect();
+            running.into_iter().map(ScopedJoinHandle::join).collect::<Vec<_>>()
+        });
+        for results in ended {
+            all.push(results.map_err(|_panic| anyhow!("a boot panicked"))??);
         }
     }
     table::print(&all);

@@ -44,7 +44,8 @@ impl Waits {
         if self.older.is_empty() {
             return epoll::wait(self.epoll(), events, Some(wait)).unwrap_or(0);
         }
-        if *wait != NOW && poll(&mut [PollFd::new(self.epoll(), PollFlags::IN)], Some(wait)) != Ok(1)
+        if *wait != NOW
+            && poll(&mut [PollFd::new(self.epoll(), PollFlags::IN)], Some(wait)) != Ok(1)
         {
             return 0;
         }
