@@ -11,6 +11,7 @@ use bench_ebpf::abi::{globals, maps};
 
 use super::explain;
 use super::kernel::Kernel;
+use super::memory;
 use super::part::{self, Global, Part};
 use super::refusal::{LoadError, explain_ebpf, refused};
 use crate::measured::Measured;
@@ -61,6 +62,7 @@ pub(super) fn load(
         })
         .chain(part::SCHED.maps.iter().copied())
         .collect();
+    memory::allow();
     let mut ebpf = open(object, kernel, &all, &sizes)?;
     watch(&mut ebpf, cgroup)?;
 

@@ -8,6 +8,7 @@ mod explain;
 mod hook;
 mod kernel;
 mod loader;
+mod memory;
 mod offsets;
 mod part;
 mod refusal;
