@@ -5,8 +5,10 @@
 
 use crate::hist::BUCKETS;
 
+pub mod calls;
 /// Stacks on the CPU and off it.
 pub mod stacks;
+pub mod uring;
 
 /// Syscall numbers that have a slot of their own; x86_64 and aarch64 use fewer than 480 in 2026.
 pub const SYSCALL_SLOTS: usize = 512;

@@ -1,5 +1,7 @@
 //! One file for every kernel subsystem, one program for every hook.
 
+mod calls;
 mod sched;
 mod stacks;
 mod syscall;
+mod uring;

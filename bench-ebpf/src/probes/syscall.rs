@@ -58,7 +58,7 @@ fn count(number: impl FnOnce() -> i64) {
 
 /// The call came through the 32-bit entry, so its number is of another table.
 #[inline(always)]
-fn is_compat() -> bool {
+pub(super) fn is_compat() -> bool {
     let offset = COMPAT_STATUS.load();
     if offset == NO_COMPAT {
         return false;

@@ -20,7 +20,8 @@ pub mod threads;
 pub use bpf::{Hook, LoadError, ProgramCost};
 pub use cgroup::{CgroupObserver, CgroupReading};
 pub use explained::{
-    Explained, OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks, STACKS_KEPT, Stacks,
+    Explained, ExplainedCall, InFlight, OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks,
+    STACKS_KEPT, Stacks, SyscallsExplained, Unpaired, UringExplained, is_opcode,
 };
 pub use ledger::ENDED_KEPT;
 pub use machine::MachineUse;

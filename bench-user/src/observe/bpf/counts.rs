@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use bench_ebpf::abi::{SchedCounts, SyscallCounts};
-use bench_ebpf::hist::{self, BUCKETS};
-use hdrhistogram::Histogram;
+use bench_ebpf::hist::BUCKETS;
 use syscalls::Sysno;
 
+use super::buckets;
 use crate::distribution::Distribution;
 use crate::observe::sample::{Count, Syscalls};
 
@@ -110,21 +110,7 @@ impl SchedReading {
     /// most 1/32 from its true length.
     #[must_use]
     pub(crate) fn waits_since(&self, earlier: &Self) -> Distribution {
-        let mut histogram = Histogram::<u64>::new(3).expect("three digits are always allowed");
-        for (index, (now, then)) in self.waits.iter().zip(&earlier.waits).enumerate() {
-            if now == then {
-                // Even none of a value would move the histogram's smallest and largest.
-                continue;
-            }
-            let (low, high) = hist::bounds(index);
-            // A wait beyond an hour cannot be told from a mistake, and would stretch the
-            // histogram's memory; it is entered as an hour.
-            let middle = (low + (high - low) / 2).min(3_600_000_000_000);
-            histogram
-                .record_n(middle, now - then)
-                .expect("a histogram that resizes itself takes every value");
-        }
-        Distribution::from_histogram(&histogram, None)
+        buckets::since(&self.waits, &earlier.waits, 0)
     }
 
     /// Failures between two readings, by cause; causes without one are left out.
@@ -140,25 +126,21 @@ impl SchedReading {
     }
 }
 
-/// The value of a line `name:<tab>value` of an fdinfo text.
-pub(super) fn field(text: &str, name: &str) -> Option<u64> {
-    text.lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-        .and_then(|value| value.trim().parse().ok())
-}
-
-fn add(sum: &mut [u64], part: &[u64]) {
+pub(super) fn add(sum: &mut [u64], part: &[u64]) {
     for (sum, part) in sum.iter_mut().zip(part) {
         *sum += part;
     }
 }
 
-fn name(number: usize) -> String {
+/// The name of a syscall, or its number where it has none.
+pub(super) fn name(number: usize) -> String {
     Sysno::new(number).map_or_else(|| format!("syscall_{number}"), |s| s.name().to_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use bench_ebpf::hist;
+
     use super::*;
 
     fn syscalls(fill: impl Fn(&mut SyscallCounts)) -> SyscallCounts {
@@ -217,11 +199,5 @@ mod tests {
             now.lost_since(&zero),
             BTreeMap::from([("sched_missed".into(), 1), ("sched_threads_full".into(), 2)])
         );
-    }
-
-    #[test]
-    fn fdinfo_fields_are_found_by_their_whole_name() {
-        let text = "pos:\t0\nrun_cnt:\t12\nrecursion_misses:\t34\n";
-        assert_eq!((field(text, "recursion_misses"), field(text, "run")), (Some(34), None));
     }
 }

@@ -3,8 +3,10 @@
 //! Wraps aya, so that no other module knows its types. Readings are cumulative and never clear a
 //! map; only threads that have ended are taken out of the hash of threads once they are read.
 
+mod buckets;
 mod counts;
 mod explain;
+mod fdinfo;
 mod hook;
 mod kernel;
 mod loader;
@@ -152,8 +154,8 @@ impl BpfObserver {
         let mut cost = ProgramCost::default();
         for name in programs {
             if self.ebpf.program(name).is_some_and(|program| program.fd().is_ok()) {
-                cost.runs += self.info(name, "run_cnt")?;
-                cost.run_ns += self.info(name, "run_time_ns")?;
+                cost.runs += fdinfo::figure(&self.ebpf, name, "run_cnt")?;
+                cost.run_ns += fdinfo::figure(&self.ebpf, name, "run_time_ns")?;
             }
         }
         Ok(cost)
@@ -172,7 +174,7 @@ impl BpfObserver {
         self.syscalls.as_result()?;
         let values = self.per_cpu::<SyscallCounts>(maps::SYSCALLS)?;
         // Read after the counters: a miss that is not in the counts must be in the misses.
-        let missed = self.info(self.hook.program(), "recursion_misses")?;
+        let missed = fdinfo::missed(&self.ebpf, &[self.hook.program()])?;
         Ok(SyscallReading::sum(values.iter(), missed, self.hook.name()))
     }
 
@@ -183,7 +185,7 @@ impl BpfObserver {
     pub(super) fn sched(&self) -> Result<SchedReading, String> {
         self.sched.as_result()?;
         let values = self.per_cpu::<SchedCounts>(maps::SCHED)?;
-        let missed = self.info(bench_ebpf::abi::programs::SCHED_SWITCH, "recursion_misses")?;
+        let missed = fdinfo::missed(&self.ebpf, &[bench_ebpf::abi::programs::SCHED_SWITCH])?;
         Ok(SchedReading::sum(values.iter(), missed))
     }
 
@@ -260,25 +262,4 @@ impl BpfObserver {
             .and_then(|array| array.get(&0, 0))
             .map_err(|e| format!("map {name} cannot be read: {e}"))
     }
-
-    fn info(&self, program: &str, field: &str) -> Result<u64, String> {
-        info(&self.ebpf, program, field)
-    }
-}
-
-/// A figure that the kernel shows only in the descriptor's fdinfo
-/// (kernel/bpf/syscall.c, `bpf_prog_show_fdinfo`). `recursion_misses` is there since 5.12;
-/// before, a BTF tracepoint had no guard that could skip an event, so absent is zero.
-fn info(ebpf: &Ebpf, program: &str, field: &str) -> Result<u64, String> {
-    use std::os::fd::{AsFd as _, AsRawFd as _};
-    let fd = ebpf
-        .program(program)
-        .ok_or_else(|| format!("the object has no program {program}"))?
-        .fd()
-        .map_err(|e| e.to_string())?
-        .as_fd()
-        .as_raw_fd();
-    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{fd}"))
-        .map_err(|e| format!("/proc/self/fdinfo/{fd}: {e}"))?;
-    Ok(counts::field(&text, field).unwrap_or(0))
 }

@@ -81,6 +81,12 @@ pub(super) fn compat_status(btf: &Btf) -> Result<Option<u32>, OffsetError> {
     }
 }
 
+/// Whether the kernel has a function of this name.
+pub(super) fn has_function(btf: &Btf, name: &str) -> bool {
+    let types = btf.resolve_types_by_name(name).unwrap_or_default();
+    types.iter().any(|found| matches!(found, Type::Func(_)))
+}
+
 /// Byte offset of a dotted member path in a named struct; `None` where there is no such member.
 pub(super) fn offset(btf: &Btf, name: &str, path: &str) -> Result<Option<u32>, OffsetError> {
     for candidate in btf.resolve_types_by_name(name)? {

@@ -117,8 +117,8 @@ pub(super) fn format_of(category: &str, tracepoint: &'static str) -> Result<Stri
     })
 }
 
-/// The probe reads the number at byte 8; some vendors' kernels have more common fields.
-fn check_format() -> Result<(), LoadError> {
+/// The probes read the number at byte 8; some vendors' kernels have more common fields.
+pub(super) fn check_format() -> Result<(), LoadError> {
     let text = format_of("raw_syscalls", "sys_enter")?;
     let fits = text.lines().any(|line| line.contains(" id;") && line.contains("offset:8;"));
     if fits { Ok(()) } else { Err(refused("sys_enter", "the tracepoint has an unknown layout")) }

@@ -1,7 +1,9 @@
 //! Explanations that are off unless asked for: their parts of the probes, and what the maps of
 //! those that are attached hold.
 
+mod calls;
 mod stacks;
+mod uring;
 
 use std::collections::BTreeMap;
 
@@ -17,11 +19,9 @@ use crate::plan::Explain;
 /// The part of the probes that a kind needs.
 pub(super) fn part(kind: Explain) -> &'static Part {
     match kind {
-        Explain::Syscalls
-        | Explain::IoUring
-        | Explain::OffCpu
-        | Explain::RunQueue
-        | Explain::Softirq => &NOT_YET,
+        Explain::Syscalls => &calls::PART,
+        Explain::IoUring => &uring::PART,
+        Explain::OffCpu | Explain::RunQueue | Explain::Softirq => &NOT_YET,
         Explain::Stacks => &stacks::PART,
     }
 }
@@ -36,11 +36,17 @@ const NOT_YET: Part = Part {
 /// What was counted since the probes were attached, for each kind that was asked for.
 pub(in crate::observe) struct ExplainReading {
     stacks: Option<Measured<stacks::Reading>>,
+    syscalls: Option<Measured<calls::Reading>>,
+    io_uring: Option<Measured<uring::Reading>>,
 }
 
 impl ExplainReading {
     pub(super) fn read(ebpf: &Ebpf, asked: &BTreeMap<Explain, Measured<()>>) -> Self {
-        Self { stacks: read(asked, Explain::Stacks, || stacks::Reading::read(ebpf)) }
+        Self {
+            syscalls: read(asked, Explain::Syscalls, || calls::Reading::read(ebpf)),
+            io_uring: read(asked, Explain::IoUring, || uring::Reading::read(ebpf)),
+            stacks: read(asked, Explain::Stacks, || stacks::Reading::read(ebpf)),
+        }
     }
 
     /// With what names the frames of its stacks.
@@ -52,8 +58,11 @@ impl ExplainReading {
     }
 
     /// The blocks of the record for the time between two readings.
-    pub(in crate::observe) fn since(&self, then: &Self, _window_ns: u64) -> Explained {
+    pub(in crate::observe) fn since(&self, then: &Self, window_ns: u64) -> Explained {
+        let uring = |now: &uring::Reading, then: &_| now.since(then, window_ns);
         Explained {
+            syscalls: since(self.syscalls.as_ref(), then.syscalls.as_ref(), calls::Reading::since),
+            io_uring: since(self.io_uring.as_ref(), then.io_uring.as_ref(), uring),
             stacks: since(self.stacks.as_ref(), then.stacks.as_ref(), stacks::Reading::since),
         }
     }

@@ -6,7 +6,7 @@ use aya::Ebpf;
 use aya::maps::{Map, MapData, MapError, PerCpuArray, PerCpuHashMap, StackTraceMap};
 use bench_ebpf::abi::stacks::{Blocked, StackCounts, StackKey, maps, programs};
 
-use super::super::super::info;
+use super::super::super::fdinfo;
 use super::fold::{self, Naming};
 use super::{FREQUENCY_HZ, waits, why_no_off_cpu};
 use crate::measured::Measured;
@@ -56,7 +56,7 @@ impl Reading {
             on_cpu,
             off_cpu,
             counts: counts.iter().fold(StackCounts::default(), plus),
-            on_cpu_missed: info(ebpf, programs::ON_CPU, "recursion_misses")?,
+            on_cpu_missed: fdinfo::figure(ebpf, programs::ON_CPU, "recursion_misses")?,
             traces,
             processes: Processes::default(),
         })
@@ -150,7 +150,7 @@ impl OffCpu {
         let away = open(ebpf, maps::AWAY, |map| {
             aya::maps::HashMap::try_from(map)?.iter().collect::<Result<HashMap<_, _>, _>>()
         })?;
-        let missed = info(ebpf, programs::OFF_CPU, "recursion_misses")?;
+        let missed = fdinfo::figure(ebpf, programs::OFF_CPU, "recursion_misses")?;
         Ok(Self { ended, open: waits::open(&away), missed })
     }
 

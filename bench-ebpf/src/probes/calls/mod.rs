@@ -1,0 +1,116 @@
+//! Syscalls from enter to return: how long, how much of it off the CPU, how they fail, what they
+//! bring.
+//!
+//! Hooks: `sys_enter` and `sys_exit` (BTF tracepoints, or classic ones where `sys_enter` says
+//! so), and `sched_switch` (BTF tracepoint) for the time off the CPU. They stand beside the program that
+//! counts, which so stays as cheap as it is while nothing is explained.
+//!
+//! A call in flight is kept by the address of the thread's `task_struct`: unlike its id it stays
+//! when an exec takes over the id of the process's first thread. The entry of a thread stays until
+//! its last switch, so that a call costs neither an insertion nor a removal; without the switch
+//! it is taken out at every return.
+//! Blind to: what `syscall.rs` is blind to; a call of a thread that leaves the cgroup inside it
+//! stays in flight.
+
+mod flight;
+mod outcome;
+
+use aya_ebpf::{
+    EbpfContext as _, Global,
+    helpers::generated::bpf_ktime_get_ns,
+    macros::{btf_tracepoint, map, tracepoint},
+    maps::{Array, HashMap, PerCpuArray, PerCpuHashMap},
+    programs::{BtfTracePointContext, TracePointContext},
+};
+use bench_ebpf::abi::calls::{
+    AMOUNT_SLOTS, CALL_SLOTS, Call, CallAmounts, CallCounts, CallTimes, ERROR_SLOTS,
+    IN_FLIGHT_SLOTS, TIMED_SLOTS, globals::NO_OFFSET,
+};
+
+use flight::{Return, come, enter, exit, leave, number_in};
+
+#[map]
+static CALLS: HashMap<u64, Call> = HashMap::with_max_entries(IN_FLIGHT_SLOTS, 0);
+#[map]
+static CALL_KINDS: Array<u32> = Array::with_max_entries(CALL_SLOTS as u32, 0);
+#[map]
+static CALL_COUNTS: PerCpuArray<CallCounts> = PerCpuArray::with_max_entries(1, 0);
+// Preallocated hashes: a value appears at the first call of its name, and a per-CPU array of all
+// 514 would take 2.3 MiB on every CPU.
+#[map]
+static CALL_TIMES: PerCpuHashMap<u32, CallTimes> = PerCpuHashMap::with_max_entries(TIMED_SLOTS, 0);
+#[map]
+static CALL_AMOUNTS: PerCpuHashMap<u32, CallAmounts> =
+    PerCpuHashMap::with_max_entries(AMOUNT_SLOTS, 0);
+#[map]
+static CALL_ERRORS: PerCpuHashMap<u32, u64> = PerCpuHashMap::with_max_entries(ERROR_SLOTS, 0);
+/// Never written: new values are copied from here, because they do not fit on the stack.
+#[map]
+static CALL_ZERO: Array<CallTimes> = Array::with_max_entries(1, 0);
+
+#[unsafe(no_mangle)]
+static CALL_STATE: Global<u32> = Global::new(NO_OFFSET);
+#[unsafe(no_mangle)]
+static CALL_RUN_DELAY: Global<u32> = Global::new(NO_OFFSET);
+#[unsafe(no_mangle)]
+static CALL_NUMBER: Global<u32> = Global::new(NO_OFFSET);
+
+/// Arguments: the registers, the number.
+#[btf_tracepoint(function = "sys_enter")]
+pub(crate) fn calls_enter(ctx: BtfTracePointContext) -> i32 {
+    enter(|| ctx.arg::<i64>(1));
+    0
+}
+
+/// Fields: eight common bytes, then the number; the loader checks that in the format file.
+#[tracepoint]
+pub(crate) fn calls_enter_tp(ctx: TracePointContext) -> u32 {
+    // SAFETY: the verifier knows the context's size and that byte 8 lies in it.
+    enter(|| unsafe { *ctx.as_ptr().cast::<i64>().add(1) });
+    0
+}
+
+/// Arguments: the registers, which hold the number, and the result.
+#[btf_tracepoint(function = "sys_exit")]
+pub(crate) fn calls_exit(ctx: BtfTracePointContext) -> i32 {
+    exit(|| Return { number: number_in(ctx.arg(0)), result: ctx.arg::<i64>(1) });
+    0
+}
+
+/// Fields: eight common bytes, the number, the result.
+#[tracepoint]
+pub(crate) fn calls_exit_tp(ctx: TracePointContext) -> u32 {
+    let fields = ctx.as_ptr().cast::<i64>();
+    // SAFETY: as above, with bytes 8 and 16.
+    exit(|| unsafe { Return { number: *fields.add(1) as i32, result: *fields.add(2) } });
+    0
+}
+
+/// Arguments: preempted, the thread that leaves, the thread that comes.
+#[btf_tracepoint(function = "sched_switch")]
+pub(crate) fn calls_switch(ctx: BtfTracePointContext) -> i32 {
+    leave(ctx.arg::<u64>(0) & 0xff != 0, ctx.arg(1));
+    come(ctx.arg::<u64>(2));
+    0
+}
+
+#[inline(always)]
+fn counts<'a>() -> Option<&'a mut CallCounts> {
+    // SAFETY: index 0 of a per-CPU array of one is always there, and each of its words has one
+    // program that adds to it, which does not interrupt itself.
+    CALL_COUNTS.get_ptr_mut(0).map(|counts| unsafe { &mut *counts })
+}
+
+#[inline(always)]
+fn now_ns() -> u64 {
+    // SAFETY: the helper takes nothing.
+    unsafe { bpf_ktime_get_ns() }
+}
+
+/// A member of a kernel's struct, by its offset.
+#[inline(always)]
+fn load<T>(structure: *const u8, offset: u32) -> T {
+    // SAFETY: the offset comes from frozen read-only data, so the verifier knows it and checks
+    // that a member of this size lies there.
+    unsafe { structure.add(offset as usize).cast::<T>().read() }
+}
