@@ -1,7 +1,7 @@
 //! Work given to io_uring (`--explain=io-uring`).
 
-/// Opcodes that have a slot of their own; 6.18 knows 65 (include/uapi/linux/io_uring.h).
-pub const OPCODE_SLOTS: usize = 128;
+/// A slot for every number that an opcode can have.
+pub const OPCODE_SLOTS: usize = 256;
 
 /// Names of the maps.
 pub mod maps {
@@ -43,8 +43,6 @@ pub mod globals {
 pub struct UringCounts {
     /// Submissions, by opcode.
     pub by_opcode: [u64; OPCODE_SLOTS],
-    /// Submissions with an opcode beyond the slots.
-    pub unknown: u64,
     /// Of all submissions, those that a kernel thread took from the ring (SQPOLL).
     pub by_poller: u64,
     /// Completions whose result is not negative.
@@ -57,7 +55,7 @@ pub struct UringCounts {
     pub complete_filter_failed: u64,
 }
 
-const _: () = assert!(size_of::<UringCounts>() == (OPCODE_SLOTS + 6) * 8);
+const _: () = assert!(size_of::<UringCounts>() == (OPCODE_SLOTS + 5) * 8);
 
 #[cfg(feature = "user")]
 mod pod {

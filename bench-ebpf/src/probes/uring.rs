@@ -77,10 +77,7 @@ fn submitted(opcode: impl FnOnce() -> u8) {
         counts.submit_filter_failed += 1;
         return;
     }
-    match counts.by_opcode.get_mut(opcode() as usize) {
-        Some(slot) => *slot += 1,
-        None => counts.unknown += 1,
-    }
+    counts.by_opcode[opcode() as usize] += 1;
     if bpf_get_current_comm().is_ok_and(|comm| comm[..8] == POLLER) {
         counts.by_poller += 1;
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use bench_user::clock;
 
+use crate::callers;
 use crate::workload::VARIABLE;
 
 /// What one thread does.
@@ -32,7 +33,10 @@ pub(crate) fn jobs(spec: &str) -> Result<Vec<Job>> {
         ("exec", &[ms]) => Ok(vec![exec(ms)]),
         ("storm", &[threads]) => Ok(vec![storm(threads)]),
         ("touch", &[bytes]) => Ok(vec![touch(usize::try_from(bytes)?)]),
-        _ => bail!("there is no such workload"),
+        _ => match callers::jobs(name, &numbers)? {
+            Some(jobs) => Ok(jobs),
+            None => bail!("there is no such workload"),
+        },
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tests that need root: the instruments against known amounts of work.
 
 mod bottlenecks;
+mod callers;
+mod calls;
 mod cgroup;
 mod explain;
 mod hooks;
@@ -8,6 +10,7 @@ mod jobs;
 mod limited_server;
 mod lives;
 mod local_ports;
+mod odd;
 mod perf;
 mod place;
 mod probes;
@@ -17,6 +20,7 @@ mod server;
 mod store;
 mod target;
 mod threads;
+mod uring;
 mod whole;
 mod workload;
 
@@ -37,6 +41,9 @@ fn main() -> ExitCode {
         explain::tests(),
         sched::tests(),
         lives::tests(),
+        calls::tests(),
+        odd::tests(),
+        uring::tests(),
         perf::tests(),
         cgroup::tests(),
         threads::tests(),

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 use bench_user::measured::Measured;
 use bench_user::observe::{ObserverSet, Options, Sample, Sched, Syscalls};
+use bench_user::plan::Explain;
 use bench_user::target::{TargetHandle, TargetKind};
 use libtest_mimic::Trial;
 
@@ -35,12 +36,18 @@ pub(crate) fn handle(directory: &Path) -> TargetHandle {
 }
 
 pub(crate) fn observe(place: &Place) -> Result<ObserverSet> {
-    let set = ObserverSet::attach(&handle(&place.v2), &Options::default());
+    observe_explained(place, &[])
+}
+
+/// With kinds of explanation, all of which must be attached.
+pub(crate) fn observe_explained(place: &Place, kinds: &[Explain]) -> Result<ObserverSet> {
+    let options = Options { explain: kinds.to_vec(), ..Options::default() };
+    let set = ObserverSet::attach(&handle(&place.v2), &options);
     ensure!(set.probes_missing().is_none(), "{:?}", set.probes_missing());
     Ok(set)
 }
 
-fn syscalls(sample: &Sample) -> Result<&Syscalls> {
+pub(crate) fn syscalls(sample: &Sample) -> Result<&Syscalls> {
     let block = measured(&sample.syscalls)?;
     ensure!(block.missed == 0, "the kernel skipped {} events", block.missed);
     Ok(block)
@@ -96,7 +103,7 @@ fn a_child_cgroup_made_later_counts() -> Result<()> {
 /// A whole ELF program for i386: `getpid` (20, which is `writev` in the 64-bit table) a thousand
 /// times, then `exit`.
 #[rustfmt::skip]
-const I386_PROGRAM: [u8; 109] = [
+pub(crate) const I386_PROGRAM: [u8; 109] = [
     0x7f, b'E', b'L', b'F', 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     2, 0, 3, 0, 1, 0, 0, 0, 0x54, 0x80, 0x04, 0x08, 52, 0, 0, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 52, 0, 32, 0, 1, 0, 0, 0, 0, 0, 0, 0,

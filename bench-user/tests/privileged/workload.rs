@@ -11,7 +11,7 @@
 //! between two threads; `command PROGRAM` runs another program; `families PROCESSES THREADS` starts and reaps so many processes, each with
 //! so many threads besides its first, `storm THREADS` so many threads, one after another;
 //! `sleepers THREADS NAPS` sleeps a millisecond NAPS times in each; `touch BYTES` writes into each
-//! page of fresh memory.
+//! page of fresh memory. `callers.rs` has those that make particular syscalls.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -51,6 +51,7 @@ pub(super) fn explain(error: &ProgramError) -> String {
             let last = log.lines().rev().find(|line| {
                 !line.trim().is_empty()
                     && !line.starts_with("processed")
+                    && !line.starts_with("stack depth")
                     && !line.contains("verification time")
             });
             explain_errno(io_error, last)

@@ -80,7 +80,7 @@ pub fn name(number: usize) -> String {
 #[must_use]
 pub fn is_known(name: &str) -> bool {
     let number = name.strip_prefix("op_").and_then(|number| number.parse::<usize>().ok());
-    NAMES.contains(&name) || number.is_some_and(|n| n < 128) || name == "unknown"
+    NAMES.contains(&name) || number.is_some_and(|n| n < 256)
 }
 
 #[cfg(test)]

@@ -86,7 +86,6 @@ impl Reading {
         let first = cpus.next().ok_or("the kernel shows no CPU")?;
         let counts = cpus.fold(first, |mut sum, cpu| {
             add(&mut sum.by_opcode, &cpu.by_opcode);
-            sum.unknown += cpu.unknown;
             sum.by_poller += cpu.by_poller;
             sum.succeeded += cpu.succeeded;
             sum.failed += cpu.failed;
@@ -106,12 +105,10 @@ impl Reading {
     /// What was added since an earlier reading.
     pub(super) fn since(&self, then: &Self, window_ns: u64) -> UringExplained {
         let (now, before) = (&self.counts, &then.counts);
-        let unknown = ("unknown".to_owned(), now.unknown - before.unknown);
         let both = now.by_opcode.iter().zip(&before.by_opcode);
         let by_opcode: Vec<(String, u64)> = both
             .enumerate()
             .map(|(number, (now, then))| (opcode_name(number), now - then))
-            .chain([unknown])
             .filter(|(_, n)| *n > 0)
             .collect();
         let total = by_opcode.iter().map(|(_, n)| n).sum();
@@ -149,7 +146,6 @@ mod tests {
     fn submissions_are_named_and_completions_may_be_missing() {
         let counts = UringCounts {
             by_opcode: [0; OPCODE_SLOTS],
-            unknown: 0,
             by_poller: 0,
             succeeded: 0,
             failed: 0,
@@ -158,12 +154,12 @@ mod tests {
         };
         let reading = |counts, sees_completions| Reading { counts, missed: 2, sees_completions };
         let mut later = counts;
-        (later.by_opcode[0], later.by_opcode[22], later.unknown) = (5, 3, 1);
+        (later.by_opcode[0], later.by_opcode[22], later.by_opcode[200]) = (5, 3, 1);
         (later.by_poller, later.failed, later.submit_filter_failed) = (4, 2, 1);
         let block = reading(later, true).since(&reading(counts, true), 500_000_000);
         assert_eq!((block.submitted.count, block.submitted.per_sec), (9, 18.0));
         let by = |name: &str| block.by_opcode[name].count;
-        assert_eq!((by("nop"), by("read"), by("unknown"), block.by_opcode.len()), (5, 3, 1, 3));
+        assert_eq!((by("nop"), by("read"), by("op_200"), block.by_opcode.len()), (5, 3, 1, 3));
         assert_eq!((block.by_poller, block.failed, block.missed), (4, Measured::Value(2), 1));
         let blind = reading(later, false).since(&reading(counts, false), 1);
         assert!(blind.failed.why().is_some() && blind.submitted.count == 9);

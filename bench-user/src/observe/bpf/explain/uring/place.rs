@@ -148,7 +148,8 @@ fn by_format(value: &Value) -> Result<Place, LoadError> {
     Err(last)
 }
 
-/// The offset of a field of a `format` file: a line `field:u8 opcode;	offset:32;	size:1;`.
+/// The offset of a field of a `format` file, which has a line for each: its type and name, and then
+/// `offset:32;` and `size:1;`.
 fn in_format(text: &str, name: &str, width: u32) -> Option<u32> {
     let line = text.lines().find(|line| line.contains(&format!(" {name};")))?;
     let number = |key: &str| line.split_once(key)?.1.split(';').next()?.parse::<u32>().ok();
