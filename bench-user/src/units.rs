@@ -136,6 +136,41 @@ impl<'de> Deserialize<'de> for Bytes {
     }
 }
 
+/// A share of a whole, 0..=1: written as `"2%"`.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, JsonSchema)]
+#[schemars(with = "String")]
+pub struct Share(pub f64);
+
+impl std::str::FromStr for Share {
+    type Err = String;
+    fn from_str(s: &str) -> Result<Self, String> {
+        let percent = s.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+        match percent {
+            Some(n) if (0.0..=100.0).contains(&n) => Ok(Self(n / 100.0)),
+            _ => Err(format!("`{s}` is not a share such as \"2%\" or \"0.5%\"")),
+        }
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A division by a hundred and back may leave a last digit that nobody wrote.
+        write!(f, "{}%", (self.0 * 1e10).round() / 1e8)
+    }
+}
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// Nanoseconds for people: `840 ns`, `12.3 µs`, `4.56 ms`, `1.20 s`.
 #[must_use]
 pub fn show_ns(ns: f64) -> String {
@@ -189,6 +224,17 @@ mod tests {
         for n in [0, 1, 1023, 1536, 1_000_001, 512 << 20] {
             let json = serde_json::to_string(&Bytes(n)).unwrap();
             assert_eq!(serde_json::from_str::<Bytes>(&json).unwrap(), Bytes(n), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_written_in_percent_and_survives_the_way_through_text() {
+        for text in ["0%", "0.07%", "1.1%", "2%", "29%", "100%"] {
+            assert_eq!(text.parse::<Share>().unwrap().to_string(), text);
+        }
+        assert_eq!(" 2.5 % ".parse::<Share>(), Ok(Share(0.025)));
+        for wrong in ["2", "0.02", "-1%", "101%", "nan%", "%"] {
+            assert!(wrong.parse::<Share>().unwrap_err().contains("2%"), "{wrong}");
         }
     }
 

@@ -144,6 +144,7 @@ pub(crate) fn a_run() -> RunBuilder {
             tool: Tool { version: "0".into() },
             plan,
             host: a_host(),
+            probe_estimate: Measured::default(),
             targets: Vec::new(),
             analysis: None,
             claims: Vec::new(),

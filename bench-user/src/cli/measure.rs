@@ -7,7 +7,7 @@ use url::Url;
 
 use super::value::{address, connections, rate, variable};
 use super::{BuiltinName, ConnectionArgs, ExplainName, OrOff, OrderName, RequestArgs};
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Share, Span};
 
 /// `run`.
 #[derive(Debug, Args)]
@@ -210,6 +210,10 @@ pub struct LoadArgs {
     /// What of it is explained.
     #[command(flatten)]
     pub explain: ExplainArgs,
+    /// Take off explanations, or refuse the run, where the probes cost more than this share of the
+    /// CPU time of target and load, such as 2%
+    #[arg(long, value_name = "SHARE", help_heading = "Observation")]
+    pub max_overhead: Option<Share>,
     /// Between two samples inside a stage [default: 500ms]
     #[arg(long, value_name = "TIME", help_heading = "Observation")]
     pub interval: Option<Span>,

@@ -5,6 +5,7 @@ use bench_user::analyze;
 use bench_user::ladder::{Event, Position, Sink};
 use bench_user::plan::Level;
 use bench_user::record::{RunDir, RunRecord, StageRecord, TargetRecord, Urls};
+use bench_user::report;
 use bench_user::target::TargetKind;
 use bench_user::units::{show_count, show_ns, show_per_request};
 
@@ -67,6 +68,10 @@ impl Recorder {
 impl Sink for Recorder {
     fn event(&mut self, event: Event<'_>) -> anyhow::Result<()> {
         match event {
+            Event::ProbesTried(found) => {
+                self.record.probe_estimate = found.clone();
+                self.say(&report::probe_estimate(found));
+            }
             Event::Started { climb, target, urls } => {
                 let record = self.target(climb.target);
                 record.kind = target.handle.kind;

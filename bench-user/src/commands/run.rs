@@ -94,6 +94,7 @@ fn begin(args: &RunArgs, plan: &Plan) -> anyhow::Result<Recorder> {
         tool: Tool { version: env!("CARGO_PKG_VERSION").to_owned() },
         plan: Plan { load: plan.load.without_password(), ..plan.clone() },
         host: host::environment::look(),
+        probe_estimate: Measured::unavailable("the probes were not tried"),
         targets,
         analysis: None,
         claims: Vec::new(),

@@ -13,7 +13,7 @@ use crate::cpu_list;
 use crate::host::topology::Placement;
 use crate::load::{self, Generator};
 use crate::measured::Measured;
-use crate::observe::{CgroupObserver, ObserverSet, Options};
+use crate::observe::{self, Bias, CgroupObserver, ObserverSet, Options};
 use crate::plan::{Limit, Plan, TargetSpec};
 use crate::target::{StartOptions, Target, TargetError, TargetHandle, TargetKind};
 
@@ -26,6 +26,8 @@ pub(super) struct Expedition<'a> {
     pub(super) logs: &'a Path,
     /// Addresses by target, resolved (or crawled) once.
     pub(super) urls: Vec<Option<Arc<[Url]>>>,
+    /// What the kernel's figure for the run time of probes has too much.
+    pub(super) bias: Bias,
 }
 
 impl Expedition<'_> {
@@ -60,6 +62,20 @@ impl Expedition<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Says what the probes will cost, before anything is measured with them; a run of client
+    /// numbers alone has none.
+    pub(super) fn try_probes(&mut self, sink: &mut dyn Sink) -> Result<()> {
+        let observe = &self.plan.observe;
+        let has_kernel_side = self.plan.targets.iter().any(|target| !target.is_address_alone());
+        if !observe.enabled || !has_kernel_side {
+            return Ok(());
+        }
+        let options = Options { explain: observe.explain.clone(), ..Options::default() };
+        let found = observe::probe_estimate(self.run_id, &options);
+        self.bias = Bias(found.value().map_or(0.0, |found| found.run_bias_ns));
+        sink.event(Event::ProbesTried(&found))
     }
 
     /// Starts or finds a target that can be watched; `None` when a signal ended the wait for it,
@@ -161,6 +177,7 @@ impl Expedition<'_> {
         let spec = &self.plan.observe;
         let options = Options {
             explain: spec.explain.clone(),
+            bias: self.bias,
             probe_log: spec.probe_log,
             ..Options::default()
         };

@@ -10,6 +10,7 @@ mod holds;
 mod interrupt;
 mod join;
 mod left_behind;
+mod overhead;
 mod rest;
 mod schedule;
 pub mod search;
@@ -33,7 +34,8 @@ pub use schedule::Climb;
 use crate::cpu_list;
 use crate::host::topology;
 use crate::load::{self, LoadSample};
-use crate::observe::Sample;
+use crate::measured::Measured;
+use crate::observe::{Bias, ProbeEstimate, Sample};
 use crate::plan::Plan;
 use crate::target::{Exit, Target};
 
@@ -103,6 +105,8 @@ pub struct StageSample {
 
 /// Something that is finished or begins.
 pub enum Event<'a> {
+    /// The probes were tried, before the first climb.
+    ProbesTried(&'a Measured<ProbeEstimate>),
     /// A target runs and is ready.
     Started {
         /// Whose climb.
@@ -200,8 +204,10 @@ pub fn run(
         run_id: places.run_id,
         logs: places.logs,
         urls: vec![None; plan.targets.len()],
+        bias: Bias::default(),
     };
     expedition.find_all()?;
+    expedition.try_probes(sink)?;
     let mut dead = vec![false; plan.targets.len()];
     for climb in schedule::climbs(plan.targets.len(), plan.repeat, plan.order) {
         if dead[climb.target] {

@@ -12,8 +12,7 @@
 
 use anyhow::Result;
 
-use super::join;
-use super::{Before, Interrupt, Position, StageDone, setup, stop};
+use super::{Before, Interrupt, Position, Sink, StageDone, join, overhead, setup, stop};
 use crate::clock;
 use crate::load::{Generator, Progress, RunningLoad, Window};
 use crate::measured::Measured;
@@ -47,6 +46,7 @@ pub(super) fn run(
     generator: &mut Generator,
     target: &mut Target,
     mut observers: Option<&mut ObserverSet>,
+    sink: &mut dyn Sink,
 ) -> Result<(Option<StageDone>, End)> {
     let ladder = &setting.plan.ladder;
     let interval_ns = setup::interval_ns(setting.plan);
@@ -64,6 +64,11 @@ pub(super) fn run(
     }
     if let Some(observers) = &mut observers {
         observers.end_calibration();
+        if let Err(refusal) = overhead::limit(setting.plan, position, observers, sink) {
+            load.stop();
+            drop(load.finish());
+            return Err(refusal);
+        }
     }
     let at_begin = load.progress();
     if let Some(observers) = &mut observers {

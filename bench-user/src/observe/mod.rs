@@ -10,14 +10,16 @@ mod ledger;
 mod machine;
 mod net;
 mod options;
+mod overhead;
 mod perf;
+mod probe_estimate;
 mod reading;
 mod sample;
 mod set;
 mod symbols;
 pub mod threads;
 
-pub use bpf::{Hook, LoadError, ProgramCost};
+pub use bpf::{Hook, LoadError};
 pub use cgroup::{CgroupObserver, CgroupReading};
 pub use explained::{
     Explained, ExplainedCall, InFlight, OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks,
@@ -27,7 +29,9 @@ pub use ledger::ENDED_KEPT;
 pub use machine::MachineUse;
 pub use net::{Listener, Net, NetObserver, NetReading};
 pub use options::{Options, Probes};
+pub use overhead::{Bias, Decision, Overhead};
 pub use perf::{PerfObserver, PerfReading};
+pub use probe_estimate::{Added, ProbeEstimate, probe_estimate};
 pub use reading::Look;
 pub use sample::{CgroupUse, Count, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread};
 pub use set::ObserverSet;

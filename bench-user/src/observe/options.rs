@@ -1,10 +1,11 @@
 //! What of the kernel side is asked for.
 
 use super::bpf::Hook;
+use super::overhead::Bias;
 use crate::plan::Explain;
 
 /// What to attach.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The probes.
     pub probes: Probes,
@@ -12,6 +13,8 @@ pub struct Options {
     pub explain: Vec<Explain>,
     /// Which hook counts syscalls; `None`: the one that is exact on this kernel.
     pub hook: Option<Hook>,
+    /// What the kernel's figure for the run time of probes has too much.
+    pub bias: Bias,
     /// Log output of the probes.
     pub probe_log: bool,
 }
@@ -29,6 +32,12 @@ pub enum Probes {
 impl Default for Options {
     /// The probes alone.
     fn default() -> Self {
-        Self { probes: Probes::Attach, explain: Vec::new(), hook: None, probe_log: false }
+        Self {
+            probes: Probes::Attach,
+            explain: Vec::new(),
+            hook: None,
+            bias: Bias::default(),
+            probe_log: false,
+        }
     }
 }

@@ -244,6 +244,17 @@ pub struct ObserverCost {
     /// How long that warm-up was measured, ns.
     #[serde(default)]
     pub bpf_window_ns: Option<u64>,
+    /// What they really cost there, as a share of one CPU: the run time less what the measuring
+    /// itself adds to a run (`probe_estimate.run_bias_ns`).
+    #[serde(default)]
+    pub probe_cpu_ratio: Option<f64>,
+    /// The same as a share of the CPU time that the target and this process, which makes the
+    /// load, used in that warm-up: what `max_overhead` limits.
+    #[serde(default)]
+    pub probe_overhead_ratio: Option<f64>,
+    /// The same by part: `sched`, `syscalls`, `explain.KIND`.
+    #[serde(default)]
+    pub probe_ns_by_part: BTreeMap<String, u64>,
     /// CPU time of the thread that reads the instruments, ns.
     pub user_cpu_ns: u64,
     /// How long the two readings took together, ns: the skew between the first and the last

@@ -33,7 +33,7 @@ pub use objective::{Condition, Figure, Objective};
 pub use target::{Builtin, TargetSpec, UrlSource};
 pub use valid::{ShareLimit, ValidRules};
 
-use crate::units::Span;
+use crate::units::{Share, Span};
 
 /// One run: targets, ladder, rules, repetitions and the claims about them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -186,6 +186,10 @@ pub struct ObserveSpec {
     #[serde(default, deserialize_with = "explain::kinds", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "explain::AllOrKinds")]
     pub explain: Vec<Explain>,
+    /// Most that the probes may cost, as a share of the CPU time of target and load; what passes
+    /// it is taken off, the most expensive explanation first, and at last the run is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_overhead: Option<Share>,
     /// aya-log output of the probes (needs an object built with it).
     #[serde(default)]
     pub probe_log: bool,
@@ -267,6 +271,7 @@ impl Default for ObserveSpec {
             interval: default_interval(),
             control: true,
             explain: Vec::new(),
+            max_overhead: None,
             probe_log: false,
         }
     }

@@ -106,6 +106,15 @@ const fn default_ready_within() -> Span {
 }
 
 impl TargetSpec {
+    /// Nothing but an address, which has no kernel side.
+    #[must_use]
+    pub const fn is_address_alone(&self) -> bool {
+        let Self { command, builtin, container, cgroup, pid, unit, .. } = self;
+        let is_started = command.is_some() || builtin.is_some();
+        let is_found = container.is_some() || cgroup.is_some() || pid.is_some() || unit.is_some();
+        !is_started && !is_found
+    }
+
     /// A target of this name with every other key at its default; no way to find it is set yet.
     #[must_use]
     pub fn named(name: impl Into<String>) -> Self {

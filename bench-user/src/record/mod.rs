@@ -22,7 +22,8 @@ use crate::ladder::StageDone;
 use crate::load::LoadSample;
 use crate::measured::Measured;
 use crate::observe::{
-    CgroupUse, Explained, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
+    CgroupUse, Explained, MachineUse, Net, ObserverCost, PerfCount, ProbeEstimate, Sched, Syscalls,
+    Thread,
 };
 use crate::plan::{self, Plan};
 use crate::target::{Exit, Idle, Image, TargetKind};
@@ -66,6 +67,9 @@ pub struct RunRecord {
     pub plan: Plan,
     /// The machine.
     pub host: HostInfo,
+    /// What the probes would add to the events of this machine, tried before the run.
+    #[serde(default)]
+    pub probe_estimate: Measured<ProbeEstimate>,
     /// One for every target of the plan, in its order.
     pub targets: Vec<TargetRecord>,
     /// Findings over the whole run; `null` until its end.

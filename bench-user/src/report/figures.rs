@@ -58,6 +58,12 @@ pub(super) fn percent(ratio: f64) -> String {
     }
 }
 
+/// A small ratio as percent, to two decimals below 1 %: what the instruments themselves cost.
+pub(super) fn fine_percent(ratio: f64) -> String {
+    let p = ratio * 100.0;
+    if p.abs() < 0.995 { format!("{p:.2}%") } else { percent(ratio) }
+}
+
 /// A relative change with its sign: `-42%`, `+3.1%`, `0%`.
 pub(super) fn change(ratio: f64) -> String {
     let text = percent(ratio);

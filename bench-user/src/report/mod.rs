@@ -14,6 +14,7 @@ mod findings;
 mod json;
 mod levels;
 mod markdown;
+mod own_cost;
 mod page;
 mod reasons;
 mod run;
@@ -32,7 +33,8 @@ use serde::Serialize;
 
 pub use compare::Side;
 
-use crate::observe::Sample;
+use crate::measured::Measured;
+use crate::observe::{ProbeEstimate, Sample};
 use crate::record::{ClaimResult, RunRecord};
 use page::Page;
 
@@ -46,6 +48,12 @@ pub enum Format {
     Markdown,
     /// The data.
     Json,
+}
+
+/// What the probes will cost, as a line for whoever waits for the run.
+#[must_use]
+pub fn probe_estimate(found: &Measured<ProbeEstimate>) -> String {
+    own_cost::estimate(found)
 }
 
 /// Writes the report of a run; as JSON, the record itself.

@@ -3,7 +3,7 @@
 use super::levels::{self, Ladder, Row};
 use super::page::{Item, Page};
 use super::reasons::Reasons;
-use super::{claims, facts, figures, findings, stages, surroundings, times, warnings};
+use super::{claims, facts, figures, findings, own_cost, stages, surroundings, times, warnings};
 use crate::analyze::validity;
 use crate::record::{RunRecord, TargetRecord};
 
@@ -31,7 +31,7 @@ pub(super) fn page(run: &RunRecord) -> Page {
     page.section("Findings", ladders.iter().filter_map(findings::item).collect());
     page.section("Around the peak", ladders.iter().filter_map(surroundings::at_peak).collect());
     page.section("Warnings", ladders.iter().filter_map(|l| warnings::item(run, l)).collect());
-    page.section("Cost of measuring", ladders.iter().filter_map(warnings::own_cost).collect());
+    page.section("Cost of measuring", own_cost::items(run, &ladders));
     page.section("Targets", run.targets.iter().map(facts::target).collect());
     page.section("Conditions", facts::conditions(run));
     page.section("Not measured", not_measured(run, &ladders));

@@ -132,6 +132,17 @@ impl OwnCgroup {
         Ok(own)
     }
 
+    /// Makes one in the v2 tree alone that stays empty.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create_empty(mount: &Path, run_id: &str, name: &str) -> Result<Self, CgroupError> {
+        let run = Path::new(PARENT).join(run_dir(run_id)?);
+        let mut own = Self::nowhere();
+        own.v2 = Some(own.make(mount, &run, &file_name(name))?);
+        Ok(own)
+    }
+
     const fn nowhere() -> Self {
         Self { v2: None, controllers: BTreeMap::new(), dirs: Vec::new(), parents: Vec::new() }
     }

@@ -11,6 +11,7 @@ mod limited_server;
 mod lives;
 mod local_ports;
 mod odd;
+mod own_cost;
 mod perf;
 mod place;
 mod probes;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         run::tests(),
         whole::tests(),
         bottlenecks::tests(),
+        own_cost::tests(),
     ]
     .into_iter()
     .flatten()

@@ -50,6 +50,12 @@ impl SyscallReading {
         self.by_number.iter().sum::<u64>() + self.compat + self.unknown
     }
 
+    /// Those of one number.
+    #[must_use]
+    pub(crate) fn of(&self, number: Sysno) -> u64 {
+        usize::try_from(number.id()).ok().and_then(|n| self.by_number.get(n)).copied().unwrap_or(0)
+    }
+
     /// The block of the record for the time between two readings.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Self, window_ns: u64) -> Syscalls {

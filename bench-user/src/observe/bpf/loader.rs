@@ -103,7 +103,11 @@ fn open(
     loader.load(object).map_err(|e| refused("maps", &explain_ebpf(&e)))
 }
 
-fn watch(ebpf: &mut Ebpf, cgroup: &Path) -> Result<(), LoadError> {
+/// Makes a cgroup v2 directory, with all below it, the target.
+///
+/// # Errors
+/// When it is none.
+pub(super) fn watch(ebpf: &mut Ebpf, cgroup: &Path) -> Result<(), LoadError> {
     let fail = |why: String| LoadError::Cgroup(cgroup.display().to_string(), why);
     let directory = File::open(cgroup).map_err(|e| fail(e.to_string()))?;
     let map = ebpf.map_mut(maps::TARGET).ok_or_else(|| fail("the object has no map".into()))?;

@@ -4,6 +4,7 @@
 //! map; only threads that have ended are taken out of the hash of threads once they are read.
 
 mod buckets;
+mod cost;
 mod counts;
 mod explain;
 mod fdinfo;
@@ -23,6 +24,7 @@ use aya::maps::{HashMap, PerCpuArray};
 use aya::programs::Program;
 use bench_ebpf::abi::{SchedCounts, SyscallCounts, ThreadEntry, ThreadKey, maps};
 
+pub(super) use cost::{Calibration, Cost, PartCost, PartName};
 pub(super) use counts::{SchedReading, SyscallReading};
 pub(super) use explain::ExplainReading;
 pub use hook::Hook;
@@ -30,7 +32,6 @@ pub use refusal::LoadError;
 
 use super::Options;
 use super::symbols::Processes;
-use crate::clock;
 use crate::measured::Measured;
 use crate::plan::Explain;
 use kernel::Kernel;
@@ -46,24 +47,6 @@ pub(super) struct BpfObserver {
     cgroup: PathBuf,
     processes: Processes,
     logger: Option<aya_log::EbpfLogger<&'static dyn log::Log>>,
-}
-
-/// How often and how long the programs ran, as the kernel keeps it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ProgramCost {
-    /// Runs since loading, counted only while BPF statistics are on.
-    pub runs: u64,
-    /// Their run time, ns.
-    pub run_ns: u64,
-    /// How long that was measured, ns.
-    pub over_ns: u64,
-}
-
-/// The kernel measures every BPF program of the machine while this lives.
-pub(super) struct Calibration {
-    begin: ProgramCost,
-    begin_ns: u64,
-    _statistics: std::os::fd::OwnedFd,
 }
 
 impl BpfObserver {
@@ -90,6 +73,14 @@ impl BpfObserver {
         };
         observer.look_at_processes(false);
         Ok(observer)
+    }
+
+    /// Watches another cgroup from here on; what was counted stays.
+    ///
+    /// # Errors
+    /// When it is no cgroup v2 directory.
+    pub(super) fn watch(&mut self, cgroup: &Path) -> Result<(), LoadError> {
+        loader::watch(&mut self.ebpf, cgroup)
     }
 
     /// Whether everything that was asked for is attached.
@@ -134,31 +125,6 @@ impl BpfObserver {
             }
         }
         self.explain.insert(kind, Measured::unavailable(why));
-    }
-
-    /// Runs and run time of each part since loading, by its name: `sched`, `syscalls`, or that of
-    /// the kind; counted only while BPF statistics are on.
-    ///
-    /// # Errors
-    /// When the kernel does not show them.
-    pub(super) fn cost_by_part(&self) -> Result<BTreeMap<&'static str, ProgramCost>, String> {
-        let base = [("sched", &part::SCHED), ("syscalls", &part::SYSCALLS)];
-        let kinds = self.explain.keys().map(|kind| (kind.name(), explain::part(*kind)));
-        base.into_iter()
-            .chain(kinds)
-            .map(|(name, part)| Ok((name, self.cost_of(part.programs)?)))
-            .collect()
-    }
-
-    fn cost_of(&self, programs: &[&str]) -> Result<ProgramCost, String> {
-        let mut cost = ProgramCost::default();
-        for name in programs {
-            if self.ebpf.program(name).is_some_and(|program| program.fd().is_ok()) {
-                cost.runs += fdinfo::figure(&self.ebpf, name, "run_cnt")?;
-                cost.run_ns += fdinfo::figure(&self.ebpf, name, "run_time_ns")?;
-            }
-        }
-        Ok(cost)
     }
 
     /// Which hook counts syscalls.
@@ -225,28 +191,6 @@ impl BpfObserver {
             }
         }
         Ok(())
-    }
-
-    /// Turns the kernel's BPF statistics on (5.8 and later); `None` where they cannot be had.
-    pub(super) fn begin_calibration(&self) -> Option<Calibration> {
-        let statistics = aya::sys::enable_stats(aya::sys::Stats::RunTime).ok()?;
-        let begin_ns = clock::now_ns();
-        Some(Calibration { begin: self.cost().ok()?, begin_ns, _statistics: statistics })
-    }
-
-    /// What the programs have cost since.
-    pub(super) fn end_calibration(&self, since: &Calibration) -> Option<ProgramCost> {
-        let (begin, now) = (since.begin, self.cost().ok()?);
-        Some(ProgramCost {
-            runs: now.runs - begin.runs,
-            run_ns: now.run_ns - begin.run_ns,
-            over_ns: clock::now_ns() - since.begin_ns,
-        })
-    }
-
-    fn cost(&self) -> Result<ProgramCost, String> {
-        let programs: Vec<_> = self.ebpf.programs().map(|(name, _)| name).collect();
-        self.cost_of(&programs)
     }
 
     /// Passes on what the probes logged (`--probe-log`); nothing otherwise.

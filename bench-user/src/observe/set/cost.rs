@@ -1,36 +1,63 @@
 //! What the probes cost, and taking off what costs too much.
 
-use std::collections::BTreeMap;
-
 use super::ObserverSet;
+use crate::clock;
 use crate::measured::Measured;
-use crate::observe::bpf::ProgramCost;
+use crate::observe::bpf::{Calibration, Cost};
+use crate::observe::overhead::Overhead;
+use crate::observe::sample::ObserverCost;
 use crate::plan::Explain;
+
+/// Where the one calibration of a set is.
+#[derive(Default)]
+pub(super) enum Calibrating {
+    #[default]
+    NotYet,
+    /// From this CPU time of target and load on, ns.
+    Running(Result<Calibration, String>, u64),
+    Done,
+}
+
+/// What a calibration found.
+pub(super) struct Calibrated {
+    cost: Cost,
+    busy_ns: u64,
+}
 
 impl ObserverSet {
     /// Measures the run time of the probes until [`Self::end_calibration`]: once in the life of
     /// a set, because while it lasts every BPF program of the machine pays for it.
     pub fn begin_calibration(&mut self) {
-        if let (Measured::Value(bpf), false) = (&self.bpf, self.is_calibrated) {
-            self.is_calibrated = true;
-            self.calibration = bpf.begin_calibration();
+        if let (Measured::Value(bpf), Calibrating::NotYet) = (&self.bpf, &self.calibrating) {
+            let busy_ns = self.busy_ns();
+            self.calibrating = Calibrating::Running(bpf.begin_calibration(), busy_ns);
         }
     }
 
     /// Ends the calibration; its figures are in the next sample.
     pub fn end_calibration(&mut self) {
-        if let (Measured::Value(bpf), Some(calibration)) = (&self.bpf, self.calibration.take()) {
-            self.probe_cost = bpf.end_calibration(&calibration);
-        }
+        let running = std::mem::replace(&mut self.calibrating, Calibrating::Done);
+        let (Calibrating::Running(running, busy_ns), Measured::Value(bpf)) = (running, &self.bpf)
+        else {
+            return;
+        };
+        // The kernel stops measuring when `running` is dropped, which is before anything else.
+        let cost = running.and_then(|running| bpf.end_calibration(&running));
+        let busy_ns = self.busy_ns() - busy_ns;
+        self.calibrated = Some(cost.map(|cost| Calibrated { cost, busy_ns }));
     }
 
-    /// Runs and run time of each part of the probes since it was loaded, by its name: `sched`,
-    /// `syscalls`, or that of an explanation; they stand still outside a calibration.
+    /// The overhead that was calibrated since the last window, to be held against a limit; `None`
+    /// where there was no calibration since, or there are no probes.
     ///
     /// # Errors
-    /// Why there are no probes, or why the kernel does not show it.
-    pub fn cost_by_part(&self) -> Result<BTreeMap<&'static str, ProgramCost>, String> {
-        self.bpf.as_result()?.cost_by_part()
+    /// Why it could not be measured.
+    pub fn overhead(&self) -> Option<Result<Overhead, String>> {
+        let found = self.calibrated.as_ref()?.as_ref();
+        Some(match found {
+            Ok(found) => Ok(Overhead::of(&found.cost.parts, self.bias, found.busy_ns)),
+            Err(why) => Err(why.clone()),
+        })
     }
 
     /// Takes an explanation off, for a reason that stands in its place from here on.
@@ -38,5 +65,29 @@ impl ObserverSet {
         if let Measured::Value(bpf) = &mut self.bpf {
             bpf.detach(kind, why);
         }
+    }
+
+    /// What the last calibration found, for the sample of the window that followed it.
+    pub(super) fn calibrated_cost(&mut self) -> ObserverCost {
+        let Some(Ok(Calibrated { cost, busy_ns })) = self.calibrated.take() else {
+            return ObserverCost::default();
+        };
+        let overhead = Overhead::of(&cost.parts, self.bias, busy_ns);
+        let ns_by_part =
+            cost.parts.iter().map(|(part, cost)| (part.to_string(), self.bias.corrected(*cost)));
+        ObserverCost {
+            bpf_ns: Some(cost.parts.values().map(|part| part.run_ns).sum()),
+            bpf_runs: Some(cost.parts.values().map(|part| part.runs).sum()),
+            bpf_window_ns: Some(cost.over_ns),
+            probe_cpu_ratio: Overhead { busy_ns: cost.over_ns, ..overhead.clone() }.ratio(),
+            probe_overhead_ratio: overhead.ratio(),
+            probe_ns_by_part: ns_by_part.collect(),
+            ..ObserverCost::default()
+        }
+    }
+
+    /// CPU time of the target, as far as it is known, and of this process, ns.
+    fn busy_ns(&self) -> u64 {
+        self.cgroup.read().usage_ns.value().copied().unwrap_or(0) + clock::process_cpu_ns()
     }
 }

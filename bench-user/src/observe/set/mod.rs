@@ -13,16 +13,18 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::measured::Measured;
-use crate::observe::bpf::{BpfObserver, Calibration, ProgramCost};
+use crate::observe::bpf::BpfObserver;
 use crate::observe::busiest::Busiest;
 use crate::observe::cgroup::CgroupObserver;
 use crate::observe::ledger::Ledger;
 use crate::observe::net::NetObserver;
 use crate::observe::options::{Options, Probes};
+use crate::observe::overhead::Bias;
 use crate::observe::perf::PerfObserver;
 use crate::observe::reading::{Extent, Look, Reading};
 use crate::observe::sample::{ObserverCost, Sample};
 use crate::target::TargetHandle;
+use cost::{Calibrated, Calibrating};
 
 /// Inside a window every thread is read only after so many times what the reading before took:
 /// it is at most a twentieth of the time.
@@ -45,9 +47,9 @@ pub struct ObserverSet {
     threads_at_ns: u64,
     threads_ns: u64,
     pids_peak: Option<u64>,
-    is_calibrated: bool,
-    calibration: Option<Calibration>,
-    probe_cost: Option<ProgramCost>,
+    bias: Bias,
+    calibrating: Calibrating,
+    calibrated: Option<Result<Calibrated, String>>,
 }
 
 impl ObserverSet {
@@ -91,9 +93,9 @@ impl ObserverSet {
             threads_at_ns: 0,
             threads_ns: 0,
             pids_peak: None,
-            is_calibrated: false,
-            calibration: None,
-            probe_cost: None,
+            bias: options.bias,
+            calibrating: Calibrating::default(),
+            calibrated: None,
         };
         // Threads alive now get their baseline now.
         let _known = set.read_threads();
@@ -173,14 +175,11 @@ impl ObserverSet {
         let cpus = now.books.value().and_then(|_| self.ledger.cpus_allowed(window_ns));
         let cgroup = now.cgroup_since(&begin, (cpus, self.pids_peak), window_ns);
         let perf = now.perf.since(&begin.perf);
-        let calibrated = self.probe_cost.take();
         let cost = ObserverCost {
-            bpf_ns: calibrated.map(|c| c.run_ns),
-            bpf_runs: calibrated.map(|c| c.runs),
-            bpf_window_ns: calibrated.map(|c| c.over_ns),
             user_cpu_ns: now.own_cpu_ns - begin.own_cpu_ns,
             read_ns: now.took_ns + begin.took_ns,
             lost: self.lost(&now, &begin),
+            ..self.calibrated_cost()
         };
         let explain = now.explained_since(&begin, window_ns);
         Some(Sample {

@@ -205,6 +205,7 @@ fn override_keys(plan: &mut Plan, args: &LoadArgs) -> Result<(), PlanError> {
     plan.observe.control &= !args.no_control;
     plan.observe.probe_log |= args.probe_log;
     set(&mut plan.observe.interval, args.interval);
+    plan.observe.max_overhead = args.max_overhead.or(plan.observe.max_overhead);
     if !args.explain.explain.is_empty() {
         plan.observe.explain = explained(&args.explain);
     }

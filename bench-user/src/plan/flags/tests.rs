@@ -5,7 +5,7 @@ use clap::Parser as _;
 use super::*;
 use crate::cli::{Cli, Command};
 use crate::plan::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, TlsSpec, WebsocketMode};
-use crate::units::{Bytes, Span};
+use crate::units::{Bytes, Share, Span};
 
 fn plan_of(line: &str) -> Result<Plan, PlanError> {
     let words = ["bench-user", "run"].into_iter().chain(line.split_whitespace());
@@ -70,7 +70,7 @@ fn every_rule_and_observation_flag_reaches_its_key() {
     let plan = plan_of(
         "--stop-errors off --stop-non-2xx 5 --stop-p99 2s --timeout 3s --workers 2 --load-cpus \
          0-1 --header A:b --order serial --discard 1 --warmup 1s --pause 2s --duration 4s \
-         --interval 100ms --no-observe --probe-log",
+         --interval 100ms --no-observe --probe-log --max-overhead 2%",
     )
     .unwrap();
     assert_eq!(plan.stop.errors, Limit::Switch(false));
@@ -84,6 +84,7 @@ fn every_rule_and_observation_flag_reaches_its_key() {
     assert_eq!(ladder, [1, 2, 4].map(Span::from_secs));
     assert_eq!(plan.observe.interval.as_ns(), 100_000_000);
     assert!(!plan.observe.enabled && plan.observe.control && plan.observe.probe_log);
+    assert_eq!(plan.observe.max_overhead, Some(Share(0.02)));
     let off = plan_of("--stop-p99 off").unwrap();
     assert_eq!(off.stop.p99, SpanLimit::Switch(false));
 }

@@ -24,6 +24,8 @@ const REPEAT_MAX: u32 = 1000;
 const RATE_MAX: f64 = 10_000_000.0;
 /// Looking more often would measure the looking.
 const INTERVAL_MIN: Duration = Duration::from_millis(10);
+/// Shorter warm-ups say nothing of what the probes cost.
+const CALIBRATION_MIN: Duration = Duration::from_millis(100);
 
 /// Checks a whole plan.
 ///
@@ -40,6 +42,13 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
     load::protocol(&plan.load, &plan.ladder)?;
     ensure(plan.observe.interval.0 >= INTERVAL_MIN, || {
         format!("`interval` is {}: raise it to 10ms or more", plan.observe.interval)
+    })?;
+    ensure(plan.observe.max_overhead.is_none() || plan.ladder.warmup.0 >= CALIBRATION_MIN, || {
+        format!(
+            "`max_overhead` is held against what the probes cost in the warm-up, and `warmup` \
+                 is {}: raise it to 100ms or more",
+            plan.ladder.warmup
+        )
     })?;
     ensure(!plan.targets.is_empty(), || {
         "the plan has no target: add a [[target]] table with a `name` and a `url`".into()

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use bench_user::distribution::Distribution;
 use bench_user::host::HostInfo;
 use bench_user::measured::Measured::{self, Value};
+use bench_user::observe::{Added, ProbeEstimate};
 use bench_user::plan::{Builtin, Ladder, Plan, TargetSpec};
 use bench_user::record::{
     Bottleneck, Loop, RunRecord, SCHEMA, StageRecord, TargetRecord, Tool, Urls, Verdict,
@@ -194,6 +195,16 @@ fn unfinished() -> RunRecord {
             preemption: Value("voluntary".into()),
             memory_bytes: Value(8 << 30),
         },
+        probe_estimate: Value(ProbeEstimate {
+            syscall_bare_ns: 80.0,
+            syscall_inside_ns: Added { median: 29.4, low: 28.8, high: 30.1 },
+            syscall_outside_ns: Added { median: 24.9, low: 24.1, high: 25.5 },
+            switch_bare_ns: 900.0,
+            switch_inside_ns: Added { median: 55.0, low: 46.0, high: 62.0 },
+            switch_outside_ns: Added { median: 31.0, low: 21.0, high: 41.0 },
+            run_bias_ns: 38.0,
+            cpu_ratio_of_100k_syscalls_per_sec: 0.00294,
+        }),
         targets: Vec::new(),
         analysis: None,
         claims: Vec::new(),

@@ -108,9 +108,15 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
         machine: Value(machine()),
         explain: Explained::default(),
         observer_cost: ObserverCost {
-            bpf_ns: None,
-            bpf_runs: None,
-            bpf_window_ns: None,
+            bpf_ns: Some(9_000_000),
+            bpf_runs: Some(90_000),
+            bpf_window_ns: Some(1_000_000_000),
+            probe_cpu_ratio: Some(0.009),
+            probe_overhead_ratio: Some(0.0078),
+            probe_ns_by_part: BTreeMap::from([
+                ("sched".into(), 3_000_000),
+                ("syscalls".into(), 6_000_000),
+            ]),
             user_cpu_ns: 100_000_000,
             read_ns: 800_000,
             lost: BTreeMap::from([("thread-table-full".into(), 0)]),
