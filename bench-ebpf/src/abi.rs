@@ -51,6 +51,8 @@ pub mod programs {
 pub mod globals {
     /// `thread_info.status`, or [`NO_COMPAT`] where the kernel knows no 32-bit calls.
     pub const COMPAT_STATUS: &str = "COMPAT_STATUS";
+    /// 1 where the kernel has the helper `bpf_get_current_task_btf` (5.11), else 0.
+    pub const HAS_TYPED_TASK: &str = "HAS_TYPED_TASK";
     /// `__state` (`state` before 5.14).
     pub const STATE: &str = "STATE";
     /// `start_boottime`.

@@ -36,6 +36,8 @@ pub(crate) static THREADS: HashMap<ThreadKey, ThreadEntry> =
 #[unsafe(no_mangle)]
 pub(crate) static COMPAT_STATUS: Global<u32> = Global::new(NO_COMPAT);
 #[unsafe(no_mangle)]
+pub(crate) static HAS_TYPED_TASK: Global<u32> = Global::new(0);
+#[unsafe(no_mangle)]
 pub(crate) static STATE: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
 pub(crate) static START_BOOTTIME: Global<u32> = Global::new(0);

@@ -6,14 +6,18 @@
 
 use aya_ebpf::{
     EbpfContext as _,
-    helpers::generated::bpf_get_current_task_btf,
+    helpers::{
+        bpf_probe_read_kernel,
+        generated::{bpf_get_current_task, bpf_get_current_task_btf},
+    },
     macros::{btf_tracepoint, tracepoint},
     programs::{BtfTracePointContext, TracePointContext},
 };
 use bench_ebpf::abi::{SYSCALL_SLOTS, TS_COMPAT, globals::NO_COMPAT};
 
 use crate::filter::{self, Scope};
-use crate::maps::{COMPAT_STATUS, SYSCALLS};
+use crate::maps::{COMPAT_STATUS, HAS_TYPED_TASK, SYSCALLS};
+use crate::task;
 
 /// Arguments: the registers, the number.
 #[btf_tracepoint(function = "sys_enter")]
@@ -63,15 +67,16 @@ pub(super) fn is_compat() -> bool {
     if offset == NO_COMPAT {
         return false;
     }
-    // SAFETY: the offset is a constant for the verifier, which checks that it meets
-    // `thread_info.status` of a live task.
-    let status = unsafe {
-        bpf_get_current_task_btf()
-            .cast::<u8>()
-            .cast_const()
-            .add(offset as usize)
-            .cast::<u32>()
-            .read()
+    let status: u32 = if HAS_TYPED_TASK.load() != 0 {
+        // SAFETY: the helper gives a live task, this one.
+        task::load(unsafe { bpf_get_current_task_btf() }.cast::<u8>().cast_const(), offset)
+    } else {
+        // SAFETY: the kernel checks the address. It is that of the running thread, so the read
+        // cannot fail.
+        unsafe {
+            let task = bpf_get_current_task() as *const u8;
+            bpf_probe_read_kernel(task.add(offset as usize).cast()).unwrap_or(0)
+        }
     };
     status & TS_COMPAT != 0
 }

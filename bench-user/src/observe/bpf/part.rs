@@ -6,7 +6,7 @@ use bench_ebpf::abi::{globals, maps, programs};
 
 use super::hook::Hook;
 use super::kernel::Kernel;
-use super::offsets::{Offsets, compat_status};
+use super::offsets::{Offsets, compat_status, has_function};
 use super::refusal::{LoadError, explain, refused};
 
 /// Read-only data of the programs: its name and value.
@@ -37,7 +37,11 @@ pub(super) const SYSCALLS: Part = Part {
     globals: |kernel| {
         // Without type information 32-bit calls cannot be told apart, and nothing else is lost.
         let status = kernel.types().ok().and_then(|types| compat_status(types).ok().flatten());
-        Ok(vec![(globals::COMPAT_STATUS, status.unwrap_or(globals::NO_COMPAT))])
+        let has_typed = |types| has_function(types, "bpf_get_current_task_btf");
+        Ok(vec![
+            (globals::COMPAT_STATUS, status.unwrap_or(globals::NO_COMPAT)),
+            (globals::HAS_TYPED_TASK, u32::from(kernel.types().is_ok_and(has_typed))),
+        ])
     },
     maps: &[],
     programs: &[programs::SYS_ENTER_BTF, programs::SYS_ENTER_CLASSIC],
