@@ -89,6 +89,12 @@ pub struct CheckArgs {
 
 /// `doctor`.
 #[derive(Debug, Args)]
+#[command(after_long_help = "\
+Tries everything by using it: counts known numbers of calls, switches and page faults of its own in
+a cgroup that it makes, sets a limit of each controller, asks the engines. Leaves nothing behind.
+
+Exits with 0 where this machine can run the main job and check its claims, else with 2; what else
+is missing does not change it.")]
 pub struct DoctorArgs {
     /// Print JSON
     #[arg(long)]

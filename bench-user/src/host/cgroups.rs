@@ -2,6 +2,7 @@
 //!
 //! Found by file-system type, never by a built path: v2 alone, v2 beside v1 (hybrid) and v1
 //! alone are all met in practice, and a process may sit at different places of different trees.
+//! From inside a cgroup namespace, paths are relative to its root (`reach.rs`).
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +10,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use procfs::ProcError;
-use procfs::process::Process;
+use procfs::process::{MountInfo, Process};
+
+use super::reach::{Place, Reach};
 
 /// File-system types as statfs(2) gives them (`linux/magic.h`).
 const CGROUP_SUPER_MAGIC: u64 = 0x0027_e0eb;
@@ -71,6 +74,8 @@ pub struct CgroupTrees {
     pub v2: Option<PathBuf>,
     /// Mount points of v1 trees by controller (`cpu`, `memory`, `name=systemd`, ...).
     pub v1: BTreeMap<String, PathBuf>,
+    /// What part of its tree each mount point shows.
+    reach: BTreeMap<PathBuf, Reach>,
 }
 
 /// The directories of one process.
@@ -80,6 +85,8 @@ pub struct CgroupPlaces {
     pub v2: Option<PathBuf>,
     /// In v1 trees, by controller.
     pub v1: BTreeMap<String, PathBuf>,
+    /// Its path in the v2 tree, where that lies outside of what is mounted.
+    pub outside: Option<String>,
 }
 
 impl CgroupTrees {
@@ -89,14 +96,18 @@ impl CgroupTrees {
     /// When `/proc/self/mountinfo` cannot be read.
     pub fn discover() -> Result<Self, ProcError> {
         let mut trees = Self::default();
-        for mount in Process::myself()?.mountinfo()? {
-            // A bind mount of a part of the tree would make every path below it wrong.
-            if mount.root != "/" && !mount.root.starts_with("/..") {
-                continue;
-            }
+        let mut mounts = Process::myself()?.mountinfo()?.0;
+        // The widest comes first and stays: a bind mount of a part of a tree is the last choice.
+        let reach_of = |mount: &MountInfo| Reach::of(&mount.root);
+        mounts.sort_by(|a, b| {
+            let (a, b) = (reach_of(a), reach_of(b));
+            b.is_wider_than(&a).cmp(&a.is_wider_than(&b))
+        });
+        for mount in mounts {
+            let reach = reach_of(&mount);
             match mount.fs_type.as_str() {
                 "cgroup2" => {
-                    trees.v2.get_or_insert(mount.mount_point);
+                    trees.v2.get_or_insert(mount.mount_point.clone());
                 }
                 "cgroup" => {
                     for option in mount.super_options.into_iter().map(named_option) {
@@ -105,8 +116,9 @@ impl CgroupTrees {
                         }
                     }
                 }
-                _ => {}
+                _ => continue,
             }
+            trees.reach.entry(mount.mount_point).or_insert(reach);
         }
         Ok(trees)
     }
@@ -139,26 +151,59 @@ impl CgroupTrees {
     /// # Errors
     /// When `/proc/PID/cgroup` cannot be read: the process has ended, or is not ours to see.
     pub fn of_process(&self, pid: u32) -> Result<CgroupPlaces, ProcError> {
-        let pid = i32::try_from(pid).map_err(|e| ProcError::Other(e.to_string()))?;
+        let number = i32::try_from(pid).map_err(|e| ProcError::Other(e.to_string()))?;
         let mut places = CgroupPlaces::default();
-        for line in Process::new(pid)?.cgroups()? {
+        for line in Process::new(number)?.cgroups()? {
             if line.hierarchy == 0 {
-                places.v2 = self.v2.as_deref().map(|mount| below(mount, &line.pathname));
+                let Some(mount) = &self.v2 else { continue };
+                places.v2 = self.directory(mount, &line.pathname, pid);
+                places.outside = places.v2.is_none().then_some(line.pathname);
             } else {
                 for controller in line.controllers {
-                    if let Some(mount) = self.v1.get(&controller) {
-                        places.v1.insert(controller, below(mount, &line.pathname));
-                    }
+                    let dir = self
+                        .v1
+                        .get(&controller)
+                        .and_then(|mount| self.directory(mount, &line.pathname, pid));
+                    places.v1.extend(dir.map(|dir| (controller, dir)));
                 }
             }
         }
         Ok(places)
     }
+
+    /// The directory of the cgroup that a process is in by this path of `/proc/PID/cgroup`.
+    fn directory(&self, mount: &Path, path: &str, pid: u32) -> Option<PathBuf> {
+        match self.reach.get(mount).cloned().unwrap_or_default().place(path) {
+            Place::Below(path) => Some(mount.join(path)),
+            // The names of the levels between are not told: it is where the process is listed.
+            Place::Under(levels, path) => {
+                let mut above = vec![mount.to_owned()];
+                for _ in 0..levels {
+                    above = above.iter().flat_map(|dir| children(dir)).collect();
+                }
+                above.into_iter().map(|dir| dir.join(&path)).find(|dir| lists(dir, pid))
+            }
+            Place::Outside => None,
+        }
+    }
 }
 
-/// `/proc/PID/cgroup` paths begin with a slash, which would replace the mount point.
-fn below(mount: &Path, path: &str) -> PathBuf {
-    mount.join(path.trim_start_matches('/'))
+/// A cgroup has this process itself.
+fn lists(dir: &Path, pid: u32) -> bool {
+    // In a threaded subtree the processes are listed by its root alone.
+    ["cgroup.procs", "cgroup.threads"].iter().any(|file| {
+        let text = fs::read_to_string(dir.join(file)).unwrap_or_default();
+        text.lines().any(|line| line.parse() == Ok(pid))
+    })
+}
+
+/// We are in a cgroup namespace of our own, and not in the one that the machine was booted with
+/// (its inode is `PROC_CGROUP_INIT_INO`, include/linux/proc_ns.h, since Linux 4.6).
+#[must_use]
+pub fn has_own_cgroup_namespace() -> bool {
+    let link = fs::read_link("/proc/self/ns/cgroup").unwrap_or_default();
+    let link = link.to_string_lossy().into_owned();
+    link.starts_with("cgroup:") && link != "cgroup:[4026531835]"
 }
 
 fn named_option((name, value): (String, Option<String>)) -> String {
@@ -179,12 +224,6 @@ fn is_controller(option: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_of_proc_stay_below_the_mount() {
-        assert_eq!(below(Path::new("/sys/fs/cgroup"), "/"), Path::new("/sys/fs/cgroup/"));
-        assert_eq!(below(Path::new("/cg"), "/docker/abc"), Path::new("/cg/docker/abc"));
-    }
 
     #[test]
     fn flags_of_a_v1_mount_are_no_controllers() {
@@ -209,7 +248,8 @@ mod tests {
     #[test]
     fn trees_that_share_a_mount_are_listed_once() {
         let v1 = ["cpu", "cpuacct"].map(|c| (c.to_owned(), PathBuf::from("/cg/cpu,cpuacct")));
-        let trees = CgroupTrees { v2: Some("/cg/unified".into()), v1: v1.into() };
+        let trees =
+            CgroupTrees { v2: Some("/cg/unified".into()), v1: v1.into(), ..CgroupTrees::default() };
         assert_eq!(trees.mounts(), [Path::new("/cg/unified"), Path::new("/cg/cpu,cpuacct")]);
     }
 

@@ -5,6 +5,7 @@ pub mod counters;
 pub mod doctor;
 pub mod environment;
 pub mod owner;
+mod reach;
 pub mod sock_diag;
 pub mod sockets;
 pub mod topology;
@@ -14,7 +15,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use cgroups::{CgroupKind, CgroupPlaces, CgroupTrees, children, kind_of, processes_below};
+pub use cgroups::{
+    CgroupKind, CgroupPlaces, CgroupTrees, children, has_own_cgroup_namespace, kind_of,
+    processes_below,
+};
 
 use crate::measured::Measured;
 

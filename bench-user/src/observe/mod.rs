@@ -18,6 +18,7 @@ mod sample;
 mod set;
 mod symbols;
 pub mod threads;
+mod trial;
 
 pub use bpf::{Hook, LoadError};
 pub use cgroup::{CgroupObserver, CgroupReading};
@@ -35,16 +36,4 @@ pub use probe_estimate::{Added, ProbeEstimate, probe_estimate};
 pub use reading::Look;
 pub use sample::{CgroupUse, Count, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread};
 pub use set::ObserverSet;
-
-/// Loads and attaches the probes for a moment, to the whole machine, and says how syscalls would
-/// be counted here.
-///
-/// # Errors
-/// Why they cannot be had, with the remedy.
-pub fn try_probes() -> Result<String, String> {
-    let trees = crate::host::CgroupTrees::discover().map_err(|e| e.to_string())?;
-    let root = trees.v2.ok_or("no cgroup v2 tree is mounted")?;
-    let probes = bpf::BpfObserver::attach(&root, &Options::default()).map_err(|e| e.to_string())?;
-    probes.whole()?;
-    Ok(format!("they load and attach; syscalls are counted by a {}", probes.hook_name()))
-}
+pub use trial::trial;

@@ -10,7 +10,7 @@ use std::process::Command;
 use super::adopt::Adopted;
 use super::cgroup::{CONTROLLERS, CgroupError, words};
 use super::{ControllerDir, NO_V2, TargetError};
-use crate::host::{CgroupKind, CgroupTrees, kind_of, processes_below};
+use crate::host::{CgroupKind, CgroupTrees, has_own_cgroup_namespace, kind_of, processes_below};
 use crate::measured::Measured;
 use crate::plan::TargetSpec;
 
@@ -52,7 +52,8 @@ pub(super) fn by_pid(
         other => CgroupError::from(other).into(),
     })?;
     let Some(dir) = places.v2.as_deref().map(whole_container) else {
-        return Ok(Found::new(Measured::unavailable(NO_V2), Some(pid)));
+        let why = places.outside.map_or(NO_V2.into(), |path| outside(pid, &path));
+        return Ok(Found::new(Measured::unavailable(why), Some(pid)));
     };
     let too_wide = if dir == mount.as_path() {
         None
@@ -77,6 +78,16 @@ pub(super) fn by_pid(
     }
 }
 
+/// Why a process that is not in what is mounted cannot be watched.
+fn outside(pid: u32, path: &str) -> String {
+    format!(
+        "process {pid} is in the cgroup {path}, outside of the part of the cgroup v2 tree that is \
+         mounted here: {HOST_NAMESPACE}"
+    )
+}
+
+const HOST_NAMESPACE: &str = "run bench-user in the host's cgroup namespace (`nsenter -t 1 -C -m`, \
+                              or a container with `--cgroupns=host` and /sys/fs/cgroup mounted)";
 const HOLDS_US: &str = "holds bench-user itself, which would be counted too";
 const OWN_CGROUP: &str = "start the target in a cgroup of its own, or use `adopt`";
 const BELOW: &str = "name the target's own directory below it, or give the target by `pid`";
@@ -87,10 +98,13 @@ const BELOW: &str = "name the target's own directory below it, or give the targe
 /// When it is none, or holds ourselves or the whole machine.
 pub(super) fn by_cgroup(dir: &Path, trees: &CgroupTrees) -> Result<Found, TargetError> {
     let no = |what: &'static str| {
-        let hint = trees.v2.as_ref().map_or_else(
+        let mut hint = trees.v2.as_ref().map_or_else(
             || format!(" ({NO_V2})"),
             |mount| format!(", which is at {}", mount.display()),
         );
+        if has_own_cgroup_namespace() {
+            hint += &format!("; we are in a cgroup namespace of our own: {HOST_NAMESPACE}");
+        }
         TargetError::NotV2(dir.to_owned(), what, hint)
     };
     let dir = dir.canonicalize().map_err(|_absent| no("not there"))?;
@@ -177,7 +191,10 @@ pub(super) fn controllers_of(
     trees: &CgroupTrees,
 ) -> (BTreeMap<String, ControllerDir>, Vec<String>) {
     let (mut controllers, mut notes) = (BTreeMap::new(), Vec::new());
-    let Some(dir) = found.cgroup.value() else { return (controllers, notes) };
+    let Some(dir) = found.cgroup.value() else {
+        let pid = found.main_pid.filter(|_| trees.v2.is_none());
+        return (pid.map_or(controllers, |pid| of_v1_alone(pid, trees)), notes);
+    };
     for controller in words(&dir.join("cgroup.controllers")) {
         if CONTROLLERS.contains(&controller.as_str()) {
             controllers.insert(controller, ControllerDir { path: dir.clone(), is_v1: false });
@@ -198,6 +215,21 @@ pub(super) fn controllers_of(
         }
     }
     (controllers, notes)
+}
+
+/// On a machine without a v2 tree: the v1 cgroups that a process is in, unless they hold the whole
+/// machine or us. There is no v2 directory then that they could differ from.
+fn of_v1_alone(pid: u32, trees: &CgroupTrees) -> BTreeMap<String, ControllerDir> {
+    let places = trees.of_process(pid).unwrap_or_default().v1.into_iter();
+    let is_own = |controller: &str, path: &Path| {
+        CONTROLLERS.contains(&controller)
+            && trees.v1.get(controller).is_none_or(|mount| mount != path)
+            && processes_below(path).is_ok_and(|pids| !pids.contains(&std::process::id()))
+    };
+    places
+        .filter(|(controller, path)| is_own(controller, path))
+        .map(|(controller, path)| (controller, ControllerDir { path, is_v1: true }))
+        .collect()
 }
 
 /// Looked at a few times: a process that comes or goes between the two lists is no difference.

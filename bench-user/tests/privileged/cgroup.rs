@@ -118,6 +118,10 @@ fn an_oom_kill_is_counted() -> Result<()> {
     ensure!(status.signal() == Some(9), "it should have been killed: {status}");
     let used = observer.read().since(&before, 1);
     ensure!(known(&used.oom_kills)? == 1, "{:?}", used.oom_kills);
+    let event = |name: &str| used.memory_events.get(name).and_then(Measured::value).copied();
+    ensure!(event("oom_kill") == Some(1), "{:?}", used.memory_events);
+    let at_limit = event("failcnt").or(event("max"));
+    ensure!(at_limit.is_some_and(|times| times > 0), "{:?}", used.memory_events);
     ensure!(known(&used.memory_limit_bytes)? == 32 * MIB, "{:?}", used.memory_limit_bytes);
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What the threads of a workload do, by its name.
 
 use std::io::{Read as _, Write as _};
+use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -8,6 +9,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use bench_user::clock;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SocketFlags, SocketType, bind, connect, getsockname, listen, socket_with,
+};
 
 use crate::callers;
 use crate::workload::VARIABLE;
@@ -33,6 +38,7 @@ pub(crate) fn jobs(spec: &str) -> Result<Vec<Job>> {
         ("exec", &[ms]) => Ok(vec![exec(ms)]),
         ("storm", &[threads]) => Ok(vec![storm(threads)]),
         ("touch", &[bytes]) => Ok(vec![touch(usize::try_from(bytes)?)]),
+        ("dial", &[backlog, count]) => Ok(vec![dial(i32::try_from(backlog)?, count)?]),
         _ => match callers::jobs(name, &numbers)? {
             Some(jobs) => Ok(jobs),
             None => bail!("there is no such workload"),
@@ -131,6 +137,27 @@ fn exec(ms: u64) -> Job {
         let error = Command::new("/proc/self/exe").env(VARIABLE, "sleepers 1 1").exec();
         panic!("no exec: {error}");
     })
+}
+
+/// The handshakes of connections that do not fit into the queue go on without an answer.
+fn dial(backlog: i32, count: u64) -> Result<Job> {
+    let tcp = || socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::NONBLOCK, None);
+    let listener = tcp()?;
+    bind(&listener, &SocketAddr::from(([127, 0, 0, 1], 0)))?;
+    listen(&listener, backlog)?;
+    let address = getsockname(&listener)?;
+    Ok(Box::new(move || {
+        let mut kept = vec![listener];
+        for _ in 0..count {
+            let socket = tcp().expect("descriptors are left");
+            match connect(&socket, &address) {
+                Ok(()) | Err(Errno::INPROGRESS) => kept.push(socket),
+                Err(e) => panic!("no connection is begun: {e}"),
+            }
+        }
+        // Kept, so that a test can see them at rest.
+        std::mem::forget(kept);
+    }))
 }
 
 fn touch(bytes: usize) -> Job {

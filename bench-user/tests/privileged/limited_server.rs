@@ -79,8 +79,7 @@ fn serve(way: &str) -> Result<Never> {
 }
 
 fn announce(listener: &TcpListener) -> Result<()> {
-    println!("http://{}/", listener.local_addr()?);
-    Ok(())
+    Ok(writeln!(std::io::stdout(), "http://{}/", listener.local_addr()?)?)
 }
 
 fn burn(us: u64) {

@@ -21,8 +21,6 @@ use bench_user::load::{
 };
 use bench_user::plan::{Client, Protocol, WebsocketMode};
 use libtest_mimic::Trial;
-use nix::sched::{CloneFlags, unshare};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
 use crate::place::{CannotRun, room, trial};
 
@@ -31,9 +29,6 @@ const VARIABLE: &str = "BENCH_TEST_LOCAL_PORTS";
 
 /// Local ports of one source address there.
 const PORTS: u32 = 200;
-
-/// The flag of a network device that is up.
-const IFF_UP: &str = "0x1";
 
 pub(crate) fn tests() -> Vec<Trial> {
     vec![trial("local_ports_run_out_by_their_number_and_sources_add_more", run_out)]
@@ -62,15 +57,9 @@ pub(crate) fn dispatch() {
     std::process::exit(i32::from(outcome.is_err()));
 }
 
-/// A network namespace with a loopback and few ports. Called before there is a second thread.
+/// A network namespace with few ports. Called before there is a second thread.
 fn isolated() -> Result<()> {
-    unshare(CloneFlags::CLONE_NEWNET | CloneFlags::CLONE_NEWNS).context("a namespace")?;
-    // Nothing that is mounted from now on is seen outside.
-    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).context("private mounts")?;
-    // A sysfs shows the devices of the namespace in which it was mounted.
-    mount("sysfs", "/sys", "sysfs", MountFlags::empty(), None).context("a sysfs")?;
-    std::fs::write("/sys/class/net/lo/flags", IFF_UP).context("bring the loopback up")?;
+    crate::netns::enter()?;
     let set = |name: &str, value: &str| {
         let path = Path::new("/proc/sys/net/ipv4").join(name);
         std::fs::write(&path, value).with_context(|| format!("write {}", path.display()))

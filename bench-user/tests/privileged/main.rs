@@ -6,10 +6,13 @@ mod calls;
 mod cgroup;
 mod explain;
 mod hooks;
+mod hosts;
 mod jobs;
 mod limited_server;
 mod lives;
 mod local_ports;
+mod net;
+mod netns;
 mod odd;
 mod own_cost;
 mod perf;
@@ -32,6 +35,7 @@ use libtest_mimic::{Arguments, Trial};
 fn main() -> ExitCode {
     workload::dispatch();
     limited_server::dispatch();
+    hosts::dispatch();
     local_ports::dispatch();
     let mut arguments = Arguments::from_args();
     // They count what is attached and share two CPUs.
@@ -46,6 +50,8 @@ fn main() -> ExitCode {
         odd::tests(),
         uring::tests(),
         perf::tests(),
+        net::tests(),
+        hosts::tests(),
         cgroup::tests(),
         threads::tests(),
         target::tests(),

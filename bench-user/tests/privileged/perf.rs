@@ -6,12 +6,13 @@ use anyhow::{Context as _, Result, ensure};
 use bench_user::observe::{PerfObserver, threads};
 use libtest_mimic::Trial;
 
-use crate::place::{Place, trial};
+use crate::place::{Place, measured, trial};
 use crate::workload::Workload;
 
 pub(crate) fn tests() -> Vec<Trial> {
     vec![
         trial("perf::each_touched_page_is_one_fault", each_touched_page_is_one_fault),
+        trial("perf::faults_are_those_of_the_process", faults_are_those_of_the_process),
         trial("perf::switches_are_those_of_the_threads_books", switches_are_those_of_the_books),
         trial("perf::the_task_clock_is_the_time_on_cpu", the_task_clock_is_the_time_on_cpu),
         trial("perf::a_child_cgroup_is_counted", a_child_cgroup_is_counted),
@@ -40,6 +41,29 @@ fn each_touched_page_is_one_fault() -> Result<()> {
     // Besides: the first page of the mapping's bookkeeping, stacks of two threads, code and data
     // pages of what runs for the first time here.
     ensure!((pages..=pages + 64).contains(&faults), "{faults} faults for {pages} pages");
+    Ok(())
+}
+
+/// The kernel keeps them of each process too, and both at rest before and after are the same.
+fn faults_are_those_of_the_process() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start(&format!("touch {}", 8 << 20))?;
+    place.take_in(workload.pid())?;
+    let booked = |pid: u32| -> Result<[u64; 2]> {
+        let stat = procfs::process::Process::new(i32::try_from(pid)?)?.stat()?;
+        Ok([stat.minflt, stat.majflt])
+    };
+    let mut observer = PerfObserver::open(&place.v2);
+    let (begin, before) = (observer.read(), booked(workload.pid())?);
+    workload.work()?;
+    let (counts, after) = (observer.read().since(&begin), booked(workload.pid())?);
+    let count = |event: &str| -> Result<u64> {
+        Ok(measured(counts.get(event).context("an event of the observer")?)?.value)
+    };
+    let [minor, major] = [after[0] - before[0], after[1] - before[1]];
+    ensure!(minor >= 2048, "{minor} faults of 2048 pages");
+    ensure!([count("minor-faults")?, count("major-faults")?] == [minor, major], "{counts:?}");
+    ensure!(count("page-faults")? == minor + major, "{counts:?}, {minor} and {major}");
     Ok(())
 }
 
@@ -112,7 +136,7 @@ fn an_event_counts_or_says_why_not() -> Result<()> {
     let before = observer.read();
     workload.work()?;
     let counts = observer.read().since(&before);
-    ensure!(counts.len() == 8, "{counts:?}");
+    ensure!(counts.len() == 10, "{counts:?}");
     for event in ["task-clock", "context-switches", "cpu-migrations", "page-faults"] {
         ensure!(counts[event].value().is_some(), "{event}: {:?}", counts[event]);
     }

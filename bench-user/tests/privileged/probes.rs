@@ -59,7 +59,7 @@ pub(crate) fn sched(sample: &Sample) -> Result<&Sched> {
     Ok(block)
 }
 
-fn calls(sample: &Sample) -> Result<u64> {
+pub(crate) fn calls(sample: &Sample) -> Result<u64> {
     Ok(syscalls(sample)?.by_name.get("getppid").map_or(0, |count| count.count))
 }
 

@@ -11,7 +11,9 @@
 //! between two threads; `command PROGRAM` runs another program; `families PROCESSES THREADS` starts and reaps so many processes, each with
 //! so many threads besides its first, `storm THREADS` so many threads, one after another;
 //! `sleepers THREADS NAPS` sleeps a millisecond NAPS times in each; `touch BYTES` writes into each
-//! page of fresh memory. `callers.rs` has those that make particular syscalls.
+//! page of fresh memory; `dial BACKLOG COUNT` listens and opens so many connections that nobody
+//! accepts. `callers.rs` has those that make particular syscalls. After the word `netns` a workload
+//! works in a network namespace of its own.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -136,6 +138,10 @@ impl Drop for Workload {
 }
 
 fn run(spec: &str) -> Result<()> {
+    if let Some(rest) = spec.strip_prefix("netns ") {
+        crate::netns::enter()?;
+        return run(rest);
+    }
     if let Some((name, rest)) = spec.split_once("-at-once ") {
         return at_once(jobs(&format!("{name} {rest}"))?);
     }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use perf_event::events::{Event, Hardware, Software};
+use perf_event::events::{Event, Hardware};
 use rustix::io::Errno;
 
 use super::Tried;
@@ -74,10 +74,6 @@ pub(super) fn v2(scratch: &Scratch) -> Tried {
     }
 }
 
-pub(super) fn perf_software(scratch: &Scratch) -> Tried {
-    count(scratch, Event::Software(Software::CONTEXT_SWITCHES))
-}
-
 pub(super) fn perf_hardware(scratch: &Scratch) -> Tried {
     count(scratch, Event::Hardware(Hardware::CPU_CYCLES))
 }
@@ -98,18 +94,18 @@ fn count(scratch: &Scratch, event: Event) -> Tried {
         Ok(_) => Ok("can be counted on a cgroup".into()),
         Err(e) => Err((
             counters::why_not(&event, &e),
-            match event {
-                Event::Hardware(_) => "use a machine whose PMU is visible; all else works".into(),
-                _ => "run it with sudo, on a kernel with CONFIG_CGROUP_PERF".into(),
-            },
+            "use a machine whose PMU is visible; all else works".into(),
         )),
     }
 }
 
 pub(super) fn pressure(scratch: &Scratch) -> Tried {
     let path = scratch.dir()?.join("cpu.pressure");
-    match std::fs::read_to_string(&path) {
-        Ok(_) => Ok("is kept for cgroups".into()),
+    let has_totals = |text: String| {
+        if text.contains("total=") { Ok(()) } else { Err(io::Error::other("it shows no totals")) }
+    };
+    match std::fs::read_to_string(&path).and_then(has_totals) {
+        Ok(()) => Ok("is kept for cgroups".into()),
         Err(e) => Err((
             format!("cpu.pressure cannot be read: {e}"),
             if Errno::from_io_error(&e) == Some(Errno::OPNOTSUPP) {
@@ -121,11 +117,35 @@ pub(super) fn pressure(scratch: &Scratch) -> Tried {
     }
 }
 
-/// Where new cgroups get limits and figures of a controller.
-pub(super) fn controller(name: &str, scratch: &Scratch) -> Tried {
+/// A controller and a limit to try it with: file and value on v1, file and value on v2.
+pub(super) struct Controller {
+    pub(super) name: &'static str,
+    v1: (&'static str, &'static str),
+    v2: (&'static str, &'static str),
+}
+
+const HALF_A_GIB: &str = "536870912";
+
+/// Those whose limits and figures a run uses.
+pub(super) const CONTROLLERS: [Controller; 4] = [
+    Controller { name: "cpu", v1: ("cpu.cfs_quota_us", "50000"), v2: ("cpu.max", "50000 100000") },
+    Controller { name: "cpuset", v1: ("cpuset.cpus", "0"), v2: ("cpuset.cpus", "0") },
+    Controller {
+        name: "memory",
+        v1: ("memory.limit_in_bytes", HALF_A_GIB),
+        v2: ("memory.max", HALF_A_GIB),
+    },
+    Controller { name: "pids", v1: ("pids.max", "1000"), v2: ("pids.max", "1000") },
+];
+
+/// Sets a limit in a new cgroup and reads it back. On v2 a controller that the root does not give
+/// to new cgroups is left as it is: to enable it would stay behind.
+pub(super) fn controller(controller: &Controller, scratch: &Scratch) -> Tried {
+    let name = controller.name;
     if let Some(mount) = scratch.trees.v1.get(name) {
-        let _made = make_below(mount).map_err(|why| (why, "run it with sudo".to_owned()))?;
-        return Ok(format!("in the v1 tree at {}", mount.display()));
+        let made = make_below(mount).map_err(|why| (why, "run it with sudo".to_owned()))?;
+        set(&made.0, controller.v1)?;
+        return Ok(format!("takes a limit, in the v1 tree at {}", mount.display()));
     }
     let root = scratch.trees.v2.as_deref().unwrap_or(Path::new(""));
     let list = |file: &str| -> io::Result<bool> {
@@ -133,11 +153,30 @@ pub(super) fn controller(name: &str, scratch: &Scratch) -> Tried {
         Ok(text.split_whitespace().any(|controller| controller == name))
     };
     match (list("cgroup.controllers"), list("cgroup.subtree_control")) {
-        (Ok(true), Ok(true)) => Ok("in the v2 tree, given to new cgroups".into()),
+        (Ok(true), Ok(true)) => {
+            set(scratch.dir()?, controller.v2)?;
+            Ok("takes a limit, in the v2 tree".into())
+        }
         (Ok(true), _) => Ok("in the v2 tree, to be enabled for new cgroups".into()),
         _ => Err((
             "no cgroup tree has it".into(),
             format!("use a kernel with the {name} controller, and do not turn it off at boot"),
+        )),
+    }
+}
+
+fn set(dir: &Path, (file, limit): (&str, &str)) -> Result<(), (String, String)> {
+    let path = dir.join(file);
+    let kept = std::fs::write(&path, limit).and_then(|()| std::fs::read_to_string(&path));
+    match kept {
+        Ok(kept) if kept.trim() == limit => Ok(()),
+        Ok(kept) => Err((
+            format!("{} holds `{}` and not `{limit}`", path.display(), kept.trim()),
+            "see what limits the cgroups above it".into(),
+        )),
+        Err(e) => Err((
+            format!("{} takes no limit: {e}", path.display()),
+            "run it with sudo, where the cgroup trees are writable".into(),
         )),
     }
 }

@@ -57,12 +57,11 @@ pub fn doctor(extra: Vec<Capability>) -> Vec<Capability> {
     found.extend([
         needed("run-queue times per thread", kernel::books()),
         needed("cgroup v2", cgroups::v2(&scratch)),
-        useful("perf software events", cgroups::perf_software(&scratch)),
         useful("perf hardware events", cgroups::perf_hardware(&scratch)),
         useful("pressure (PSI)", cgroups::pressure(&scratch)),
     ]);
-    for controller in ["cpu", "cpuset", "memory", "pids"] {
-        let name = format!("{controller} controller");
+    for controller in &cgroups::CONTROLLERS {
+        let name = format!("{} controller", controller.name);
         found.push(Capability::tried(&name, false, cgroups::controller(controller, &scratch)));
     }
     found.extend([
@@ -70,24 +69,30 @@ pub fn doctor(extra: Vec<Capability>) -> Vec<Capability> {
         useful("Podman", surroundings::podman()),
         useful("descriptors", surroundings::descriptors()),
         useful("local ports", surroundings::ports()),
+        useful("clock source", surroundings::clock_source()),
     ]);
     found
 }
 
-/// Whether the main job can run here, in one line.
+const CAN: &str = "This machine can run the main job and check its claims";
+
+/// Whether the main job can run here and its claims be checked, in one line.
 #[must_use]
 pub fn doctor_summary(found: &[Capability]) -> String {
     let missing = |needed| found.iter().filter(move |c| !c.works && c.needed == needed);
     let needed: Vec<_> =
         missing(true).map(|c| format!("{}: {}; {}", c.name, c.why, c.remedy)).collect();
     if !needed.is_empty() {
-        return format!("This machine cannot run the main job. {}.", needed.join(". "));
+        return format!(
+            "This machine cannot run the main job and check its claims. {}.",
+            needed.join(". ")
+        );
     }
     let without: Vec<_> = missing(false).map(|c| &*c.name).collect();
     if without.is_empty() {
-        return "This machine can run the main job.".into();
+        return format!("{CAN}.");
     }
-    format!("This machine can run the main job; it has to do without: {}.", without.join(", "))
+    format!("{CAN}; it has to do without: {}.", without.join(", "))
 }
 
 #[cfg(test)]
@@ -106,12 +111,15 @@ mod tests {
 
     #[test]
     fn the_summary_says_what_is_missing_and_what_to_do() {
-        let check = |needed, useful, expect| {
+        let check = |needed, useful, expect: &str| {
             assert_eq!(doctor_summary(&found(needed, useful)), expect);
         };
-        check(true, true, "This machine can run the main job.");
-        check(true, false, "This machine can run the main job; it has to do without: Podman.");
-        check(false, true, "This machine cannot run the main job. rights: not root; do this.");
+        check(true, true, "This machine can run the main job and check its claims.");
+        let without = format!("{CAN}; it has to do without: Podman.");
+        check(true, false, &without);
+        let cannot = "This machine cannot run the main job and check its claims. ";
+        let cannot = format!("{cannot}rights: not root; do this.");
+        check(false, true, &cannot);
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Tries of what is around a run: container engines, descriptors, local ports.
 
+use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
 use super::Tried;
-use crate::host::topology;
+use crate::host::{sockets, topology};
 
 /// Connections of the largest stage of the default ladder.
 const MOST_CONNECTIONS: u64 = 1600;
@@ -35,11 +37,25 @@ fn engine(sockets: impl Iterator<Item = PathBuf>, remedy: &str) -> Tried {
     let mut tried = Vec::new();
     for socket in sockets {
         match UnixStream::connect(&socket) {
-            Ok(_) => return Ok(format!("listens at {}", socket.display())),
+            Ok(stream) => return Ok(format!("{} at {}", ping(stream), socket.display())),
             Err(e) => tried.push(format!("{}: {e}", socket.display())),
         }
     }
     Err((format!("no engine listens ({})", tried.join(", ")), remedy.into()))
+}
+
+/// Whether what listens is an engine: both answer this without a version.
+fn ping(mut stream: UnixStream) -> &'static str {
+    let patience = Some(Duration::from_secs(2));
+    let mut answer = [0; 12];
+    let answered = stream
+        .set_read_timeout(patience)
+        .and_then(|()| stream.write_all(b"GET /_ping HTTP/1.0\r\n\r\n"))
+        .and_then(|()| stream.read_exact(&mut answer));
+    match answered {
+        Ok(()) if answer.ends_with(b" 200") => "answers",
+        _ => "listens, but does not answer a ping,",
+    }
 }
 
 pub(super) fn descriptors() -> Tried {
@@ -59,16 +75,29 @@ pub(super) fn descriptors() -> Tried {
 pub(super) fn ports() -> Tried {
     let path = "/proc/sys/net/ipv4/ip_local_port_range";
     let remedy = format!("widen {path}, for example to `1024 65535`");
-    let text = std::fs::read_to_string(path)
-        .map_err(|e| (format!("{path} cannot be read: {e}"), remedy.clone()))?;
-    let mut ends = text.split_whitespace().map(str::parse::<u64>);
-    let (Some(Ok(first)), Some(Ok(last))) = (ends.next(), ends.next()) else {
-        return Err((format!("{path} holds no range"), remedy));
-    };
-    let ports = (last + 1).saturating_sub(first);
+    let ports = sockets::local_ports().map_err(|why| (why, remedy.clone()))?;
     // Two stages within that minute.
     if ports < 2 * MOST_CONNECTIONS {
         return Err((format!("only {ports} for outgoing connections"), remedy));
     }
     Ok(format!("{ports} for outgoing connections"))
+}
+
+/// With one of these every reading of the clock is a real syscall, which is counted as the
+/// target's.
+const SLOW_CLOCKS: [&str; 4] = ["hpet", "acpi_pm", "jiffies", "xen"];
+
+pub(super) fn clock_source() -> Tried {
+    let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let Ok(text) = std::fs::read_to_string(path) else {
+        return Ok("the kernel does not show which one it uses".into());
+    };
+    let name = text.trim();
+    if SLOW_CLOCKS.contains(&name) {
+        return Err((
+            format!("{name}: every reading of the clock is a syscall"),
+            format!("choose a faster one, see available_clocksource beside {path}"),
+        ));
+    }
+    Ok(name.to_owned())
 }

@@ -92,6 +92,11 @@ impl BpfObserver {
         parts.map(Measured::as_result).collect::<Result<Vec<_>, _>>().map(drop).map_err(Into::into)
     }
 
+    /// The explanations that were asked for: attached, or why not.
+    pub(super) fn kinds(&self) -> &BTreeMap<Explain, Measured<()>> {
+        &self.explain
+    }
+
     /// Whether every thread that is switched away from in the cgroup is seen.
     pub(super) fn sees_threads(&self) -> bool {
         self.sched.value().is_some()
@@ -125,11 +130,6 @@ impl BpfObserver {
             }
         }
         self.explain.insert(kind, Measured::unavailable(why));
-    }
-
-    /// Which hook counts syscalls.
-    pub(super) fn hook_name(&self) -> &'static str {
-        self.hook.name()
     }
 
     /// Syscalls so far.

@@ -65,12 +65,10 @@ impl ObserverSet {
             (Measured::Unavailable { unavailable }, _) => Measured::unavailable(unavailable),
             (Measured::Value(dir), _) => BpfObserver::attach(dir, options).into(),
         };
-        let perf = match &directory {
-            Measured::Value(dir) => {
-                let owner = target.controllers.get("perf_event");
-                PerfObserver::open(owner.map_or(dir.as_path(), |c| &c.path))
-            }
-            Measured::Unavailable { unavailable } => PerfObserver::none(unavailable),
+        let perf = match (target.controllers.get("perf_event"), &directory) {
+            (Some(owner), _) => PerfObserver::open(&owner.path),
+            (None, Measured::Value(dir)) => PerfObserver::open(dir),
+            (None, Measured::Unavailable { unavailable }) => PerfObserver::none(unavailable),
         };
         let v2 = directory.value().map(PathBuf::as_path);
         let cgroup = CgroupObserver::new(&target.controllers, v2).with_main_pid(target.main_pid);
