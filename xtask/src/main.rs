@@ -5,10 +5,13 @@
 
 mod build;
 mod build_ebpf;
+mod cgroup;
 mod ci;
+mod counters;
 mod install;
 mod lint;
 mod load_bench;
+mod peers;
 mod privilege;
 mod probe_cost;
 mod process;
@@ -19,6 +22,7 @@ mod statistics;
 mod test;
 mod tidy;
 mod vm_test;
+mod workload;
 mod workspace;
 
 use std::process::ExitCode;
@@ -58,11 +62,13 @@ enum Verb {
     Ci,
     /// Run the privileged tests on other kernels, under emulation
     VmTest(vm_test::Args),
-    /// Measure what the probes add to a syscall and to a context switch
+    /// Count one workload with bench-user and its peers at once, beside the truth
+    Peers(peers::Args),
+    /// Measure what the probes and their peers add to a syscall and to a context switch
     ProbeCost(probe_cost::Args),
     /// Measure the load generator against wrk, h2load, autocannon and oha
     LoadBench(load_bench::Args),
-    /// The measured program of `probe-cost`: obeys commands on standard input
+    /// The measured program of `probe-cost` and `peers`: obeys commands on standard input
     #[command(hide = true)]
     Workload,
     /// The server of `load-bench`: serves until its standard input ends
@@ -95,9 +101,10 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Tidy => tidy::main(&workspace)?,
         Verb::Ci => ci::main(&workspace)?,
         Verb::VmTest(args) => vm_test::main(&workspace, &args)?,
+        Verb::Peers(args) => return peers::main(&workspace, &args),
         Verb::ProbeCost(args) => return probe_cost::main(&workspace, &args),
         Verb::LoadBench(args) => load_bench::main(&workspace, &args)?,
-        Verb::Workload => probe_cost::workload()?,
+        Verb::Workload => workload::serve()?,
         Verb::EpollServer => load_bench::epoll_server()?,
     }
     Ok(ExitCode::SUCCESS)

@@ -1,34 +1,27 @@
-//! `probe-cost`: what the probes add to a syscall and to a context switch, and how long attaching
-//! takes.
+//! `probe-cost`: what the probes add to a syscall and to a context switch, beside the tools that
+//! others use, in the same rounds.
 //!
-//! One program of ours does known work in rounds and times itself. A round does the work without
-//! probes, then with them attached to a cgroup that the program is outside of, then inside of it.
-//! What is reported is the median of the differences within rounds, so that a machine that gets
-//! slower or faster over minutes does not look like a cost. A round also checks that `bench-user`
-//! counted the calls exactly: a probe that misses events would look cheap.
-//!
-//! Where `bpftrace` is installed, its one-line counter of the same hook is measured in some of the
-//! same rounds, as a yardstick that others can repeat.
+//! One program of ours does known work in rounds and times itself. In a round every tool is attached
+//! in turn to a cgroup; the program works inside of it, outside of it, and just before and after
+//! without any tool. What is reported is the median of the differences within rounds, so that a
+//! machine that gets slower or faster over minutes does not look like a cost, and the median of the
+//! ratios to each peer. A round also checks that `bench-user` counted the calls exactly: a probe
+//! that misses events would look cheap.
 
-mod cgroup;
-mod observer;
+mod peers;
 mod table;
-mod workload;
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
+use crate::cgroup::{self, Cgroup};
+use crate::counters::BenchUser;
+use crate::workload::{Work, Workload};
 use crate::workspace::Workspace;
 use crate::{build, privilege, process, run};
-use cgroup::Cgroup;
-use observer::{BenchUser, Bpftrace};
-use workload::{Work, Workload};
-
-pub(crate) use workload::serve as workload;
-
-/// Attaching bpftrace takes seconds, so only every so manieth round does it.
-const BPFTRACE_EVERY: u32 = 3;
+use peers::Peer;
 
 /// Arguments of `probe-cost`.
 #[derive(clap::Args)]
@@ -37,73 +30,79 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u32).range(3..=1000))]
     rounds: u32,
     /// Calls of getppid in a round
-    #[arg(long, default_value_t = 400_000, value_parser = clap::value_parser!(u32).range(1000..))]
+    #[arg(long, default_value_t = 200_000, value_parser = clap::value_parser!(u32).range(1000..))]
     calls: u32,
     /// Context switches in a round
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..))]
+    #[arg(long, default_value_t = 50_000, value_parser = clap::value_parser!(u32).range(1000..))]
     switches: u32,
-    /// Measure with the release build as it is
+    /// Leave the peers out
+    #[arg(long)]
+    alone: bool,
+    /// Measure with this binary instead of a release build
     #[arg(long, hide = true)]
-    is_built: bool,
+    binary: Option<std::path::PathBuf>,
 }
 
 /// What the rounds gave, in the order they ran.
 #[derive(Default)]
 struct Measurements {
-    call: Case,
-    switch: Case,
+    ours: Case,
+    peers: Vec<(Peer, Case)>,
+    /// Peers that are not in the table, and why.
+    left_out: Vec<(Peer, String)>,
     /// From starting `bench-user observe` to its word that it is attached, ms.
     attach_ms: Vec<f64>,
     /// Calls that were made inside the cgroup and calls that the probes counted there.
     made: u64,
     counted: u64,
-    /// What bpftrace did, or why it did nothing.
-    bpftrace: Yardstick,
 }
 
-/// The use of bpftrace.
-enum Yardstick {
-    /// It was not used, for this reason.
-    Without(String),
-    /// Calls made while it counted, and what it counted: other syscalls of the program too.
-    Counted { made: u64, counted: u64 },
-}
-
-impl Default for Yardstick {
-    fn default() -> Self {
-        Self::Counted { made: 0, counted: 0 }
-    }
-}
-
-/// One kind of event, ns per event in each round.
+/// What a tool costs, one for each round.
 #[derive(Default)]
-struct Case {
-    bare: Vec<f64>,
-    outside: Vec<f64>,
-    inside: Vec<f64>,
-    /// In the rounds that had bpftrace: the time without any probe, and the time with its counter.
-    bpftrace: Vec<(f64, f64)>,
+struct Case(Vec<Round>);
+
+/// ns per event in one round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Round {
+    call: Event,
+    /// A switch with its two syscalls.
+    switch: Event,
+}
+
+/// ns of CPU time of one event.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Event {
+    bare: f64,
+    outside: f64,
+    inside: f64,
 }
 
 /// The verb. Builds as the user and measures as root.
 pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
-    if !args.is_built {
-        build::release_with_probes(workspace)?;
-    }
+    let binary = match &args.binary {
+        Some(binary) => binary.clone(),
+        None => {
+            build::release_with_probes(workspace)?;
+            workspace.release_binary()
+        }
+    };
     if privilege::is_root() {
-        let all = measure(workspace, args)?;
+        let all = measure(&binary, args)?;
         table::print(&all);
         if all.counted != all.made {
             bail!("the probes did not count every call: what they cost says nothing");
         }
         return Ok(ExitCode::SUCCESS);
     }
-    if args.is_built || !privilege::can_be_root() {
+    if args.binary.is_some() || !privilege::can_be_root() {
         bail!("attaching probes needs root and there is no sudo: call this as root");
     }
-    let own = std::env::current_exe().context("find this program")?;
+    let own = std::env::current_exe()?;
     let mut again = privilege::as_root(own);
-    again.args(["probe-cost", "--is-built"]);
+    again.arg("probe-cost").arg("--binary").arg(&binary);
+    if args.alone {
+        again.arg("--alone");
+    }
     for (option, value) in
         [("--rounds", args.rounds), ("--calls", args.calls), ("--switches", args.switches)]
     {
@@ -112,53 +111,92 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     process::status(&mut again).map(run::exit_code)
 }
 
-fn measure(workspace: &Workspace, args: &Args) -> Result<Measurements> {
+fn measure(binary: &Path, args: &Args) -> Result<Measurements> {
     let mount = cgroup::mount()?;
-    let watched = Cgroup::create(&mount, "watched")?;
-    let elsewhere = Cgroup::create(&mount, "elsewhere")?;
-    // Started last, so that it has ended when its cgroups are removed.
-    let mut program = Workload::start()?;
-
+    let mut bench = Bench {
+        watched: Cgroup::create(&mount, "watched")?,
+        elsewhere: Cgroup::create(&mount, "elsewhere")?,
+        // Started last, so that it has ended when its cgroups are removed.
+        program: Workload::start()?,
+        calls: args.calls,
+        switches: args.switches,
+    };
     let mut all = Measurements::default();
-    if privilege::on_path("bpftrace").is_none() {
-        all.bpftrace = Yardstick::Without("it is not installed".to_owned());
+    for peer in Peer::ALL.into_iter().filter(|_| !args.alone) {
+        if peer.is_installed() {
+            all.peers.push((peer, Case::default()));
+        } else {
+            all.left_out.push((peer, "it is not installed".to_owned()));
+        }
     }
     for round in 0..args.rounds {
         eprintln!("round {} of {}", round + 1, args.rounds);
-        elsewhere.admit(program.pid())?;
-        let bare_call = program.time(Work::Calls(args.calls))?;
-        all.call.bare.push(bare_call);
-        all.switch.bare.push(program.time(Work::Switches(args.switches))?);
-
-        let observer = BenchUser::attach(&workspace.release_binary(), watched.path())?;
-        all.attach_ms.push(observer.attach_ms());
-        all.call.outside.push(program.time(Work::Calls(args.calls))?);
-        all.switch.outside.push(program.time(Work::Switches(args.switches))?);
-        watched.admit(program.pid())?;
-        all.call.inside.push(program.time(Work::Calls(args.calls))?);
-        all.switch.inside.push(program.time(Work::Switches(args.switches))?);
-        all.counted += observer.detach()?;
-        all.made += u64::from(args.calls);
-
-        if round % BPFTRACE_EVERY == 0
-            && let Yardstick::Counted { made, counted } = &mut all.bpftrace
-        {
-            match counted_by_bpftrace(&mut program, args.calls) {
-                Ok((ns, count)) => {
-                    all.call.bpftrace.push((bare_call, ns));
-                    *made += u64::from(args.calls);
-                    *counted += count;
-                }
-                Err(error) => all.bpftrace = Yardstick::Without(format!("{error:#}")),
+        bench.ours(binary, &mut all)?;
+        let mut failed = Vec::new();
+        // To and fro, so that none always follows the same one.
+        let mut order: Vec<_> = all.peers.iter_mut().collect();
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        for (peer, case) in order {
+            match bench.round(|cgroup| peer.attach(cgroup), peers::Attached::detach) {
+                Ok((round, ())) => case.0.push(round),
+                Err(error) => failed.push((*peer, format!("{error:#}"))),
             }
         }
+        all.peers.retain(|(peer, _)| failed.iter().all(|(other, _)| other != peer));
+        all.left_out.extend(failed);
     }
     Ok(all)
 }
 
-/// ns per call while bpftrace counts the program's syscalls, and its count.
-fn counted_by_bpftrace(program: &mut Workload, calls: u32) -> Result<(f64, u64)> {
-    let counter = Bpftrace::attach(program.pid())?;
-    let ns = program.time(Work::Calls(calls))?;
-    Ok((ns, counter.detach()?))
+/// The program and the two cgroups that it works in.
+struct Bench {
+    program: Workload,
+    watched: Cgroup,
+    elsewhere: Cgroup,
+    calls: u32,
+    switches: u32,
+}
+
+impl Bench {
+    fn ours(&mut self, binary: &Path, all: &mut Measurements) -> Result<()> {
+        let attach = |cgroup: &Path| BenchUser::attach(binary, cgroup);
+        let mut attach_ms = 0.0;
+        let (round, counted) = self.round(attach, |observer| {
+            attach_ms = observer.attach_ms();
+            observer.detach()?.calls("getppid")
+        })?;
+        all.ours.0.push(round);
+        all.attach_ms.push(attach_ms);
+        all.counted += counted;
+        all.made += u64::from(self.calls);
+        Ok(())
+    }
+
+    /// One tool: without it, inside, outside, and without it again.
+    fn round<T, U>(
+        &mut self,
+        attach: impl FnOnce(&Path) -> Result<T>,
+        detach: impl FnOnce(T) -> Result<U>,
+    ) -> Result<(Round, U)> {
+        self.elsewhere.admit(self.program.pid())?;
+        let (calls, switches) = (Work::Calls(self.calls), Work::Switches(self.switches));
+        let before = (self.program.time(calls)?, self.program.time(switches)?);
+        let tool = attach(self.watched.path())?;
+        let outside = (self.program.time(calls)?, self.program.time(switches)?);
+        self.watched.admit(self.program.pid())?;
+        let inside = (self.program.time(calls)?, self.program.time(switches)?);
+        self.elsewhere.admit(self.program.pid())?;
+        let said = detach(tool)?;
+        let after = (self.program.time(calls)?, self.program.time(switches)?);
+        let event = |before: f64, after, outside, inside| Event {
+            bare: f64::midpoint(before, after),
+            outside,
+            inside,
+        };
+        let call = event(before.0, after.0, outside.0, inside.0);
+        let switch = event(before.1, after.1, outside.1, inside.1);
+        Ok((Round { call, switch }, said))
+    }
 }

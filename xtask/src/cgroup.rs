@@ -6,21 +6,21 @@ use std::{fs, process};
 use anyhow::{Context, Result};
 
 /// A cgroup that we made.
-pub(super) struct Cgroup(PathBuf);
+pub(crate) struct Cgroup(PathBuf);
 
 impl Cgroup {
     /// Makes one whose name holds our pid, so that it cannot be anybody else's.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub(super) fn create(mount: &Path, name: &str) -> Result<Self> {
-        let path = mount.join(format!("bench-probe-cost-{}-{name}", process::id()));
+    pub(crate) fn create(mount: &Path, name: &str) -> Result<Self> {
+        let path = mount.join(format!("bench-xtask-{}-{name}", process::id()));
         fs::create_dir(&path).with_context(|| format!("make the cgroup {}", path.display()))?;
         Ok(Self(path))
     }
 
     /// Its directory.
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
@@ -28,7 +28,7 @@ impl Cgroup {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub(super) fn admit(&self, pid: u32) -> Result<()> {
+    pub(crate) fn admit(&self, pid: u32) -> Result<()> {
         fs::write(self.0.join("cgroup.procs"), pid.to_string())
             .with_context(|| format!("move process {pid} to {}", self.0.display()))
     }
@@ -46,7 +46,7 @@ impl Drop for Cgroup {
 ///
 /// # Errors
 /// When it is not mounted.
-pub(super) fn mount() -> Result<PathBuf> {
+pub(crate) fn mount() -> Result<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").context("read /proc/self/mounts")?;
     parse_mount(&mounts)
         .context("no cgroup v2 tree is mounted: `mount -t cgroup2 none DIRECTORY` mounts it")
