@@ -7,6 +7,7 @@ mod cgroup;
 mod explain;
 mod hooks;
 mod hosts;
+mod identities;
 mod jobs;
 mod limited_server;
 mod lives;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         perf::tests(),
         net::tests(),
         hosts::tests(),
+        identities::tests(),
         cgroup::tests(),
         threads::tests(),
         target::tests(),

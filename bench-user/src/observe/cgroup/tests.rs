@@ -114,6 +114,14 @@ fn v1_controllers_are_read_from_their_own_trees() {
 }
 
 #[test]
+fn pressure_that_is_off_or_not_built_is_unavailable_and_says_what_to_do() {
+    let why = |errno: Errno| no_psi(&errno.into());
+    assert!(why(Errno::OPNOTSUPP).contains("psi=1"));
+    assert!(why(Errno::NOENT).contains("CONFIG_PSI"));
+    assert!(why(Errno::ACCESS).contains("cannot be read"));
+}
+
+#[test]
 fn a_window_is_the_difference_of_two_readings() {
     let stat = |usage, user| format!("usage_usec {usage}\nuser_usec {user}\nsystem_usec 0\n");
     let dir = v2_tree(&stat(1000, 3));
