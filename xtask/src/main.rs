@@ -20,6 +20,7 @@ mod setup;
 mod stamp;
 mod statistics;
 mod test;
+mod throughput;
 mod tidy;
 mod vm_test;
 mod workload;
@@ -66,6 +67,8 @@ enum Verb {
     Peers(peers::Args),
     /// Measure what the probes and their peers add to a syscall and to a context switch
     ProbeCost(probe_cost::Args),
+    /// Measure what the probes cost the throughput of a plaintext server
+    Throughput(throughput::Args),
     /// Measure the load generator against wrk, h2load, autocannon and oha
     LoadBench(load_bench::Args),
     /// The measured program of `probe-cost` and `peers`: obeys commands on standard input
@@ -103,6 +106,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::VmTest(args) => vm_test::main(&workspace, &args)?,
         Verb::Peers(args) => return peers::main(&workspace, &args),
         Verb::ProbeCost(args) => return probe_cost::main(&workspace, &args),
+        Verb::Throughput(args) => return throughput::main(&workspace, &args),
         Verb::LoadBench(args) => load_bench::main(&workspace, &args)?,
         Verb::Workload => workload::serve()?,
         Verb::EpollServer => load_bench::epoll_server()?,

@@ -25,9 +25,40 @@ impl Quartiles {
     }
 }
 
+/// The 95 % interval of the median by order statistics: the `k`-th lowest and highest value, for
+/// the largest `k` at which fewer than `k` of `n` fair coins fall on one side in at most 2.5 % of
+/// all cases (David and Nagaraja, Order Statistics, section 7.1). `None` below six values, where
+/// even the range is not sure enough.
+pub(crate) fn median_interval(values: &[f64]) -> Option<(f64, f64)> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let n = sorted.len();
+    let (mut ways, mut below, mut k) = (1.0, 0.0, 0);
+    loop {
+        below += ways * 0.5_f64.powi(i32::try_from(n).ok()?);
+        if below > 0.025 || k == n {
+            break;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "few values")]
+        let next = (n - k) as f64 / (k + 1) as f64;
+        ways *= next;
+        k += 1;
+    }
+    Some((*sorted.get(k.checked_sub(1)?)?, *sorted.get(n - k)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_interval_of_a_median_has_the_ranks_of_the_tables() {
+        let to = |n: i32| (1..=n).map(f64::from).collect::<Vec<_>>();
+        assert_eq!(median_interval(&to(5)), None);
+        assert_eq!(median_interval(&to(6)), Some((1.0, 6.0)));
+        assert_eq!(median_interval(&to(10)), Some((2.0, 9.0)));
+        assert_eq!(median_interval(&to(20)), Some((6.0, 15.0)));
+    }
 
     #[test]
     fn quartiles_lie_on_values_or_between_them() {

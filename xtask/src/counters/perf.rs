@@ -24,7 +24,7 @@ pub(crate) struct PerfStat(Counter);
 pub(crate) struct PerfTrace(Counter);
 
 impl PerfStat {
-    /// Attaches it to switches and syscalls of a cgroup below the mount of the v2 tree.
+    /// Attaches it to switches of a cgroup below the mount of the v2 tree.
     ///
     /// # Errors
     /// When it ends without attaching.
@@ -32,18 +32,17 @@ impl PerfStat {
         let name = cgroup.strip_prefix(mount).context("a cgroup below the mount")?;
         let mut command = with_tracefs();
         command.args(["perf", "stat", "-x", ";", "--log-fd", "1", "-a"]);
-        command.args(["-e", "context-switches,raw_syscalls:sys_enter", "--for-each-cgroup"]);
+        command.args(["-e", "context-switches", "--for-each-cgroup"]);
         attached(Counter::start(command.arg(name), Stdio::inherit())?).map(Self)
     }
 
-    /// Detaches it; context switches, and syscalls of all kinds.
+    /// Detaches it; context switches.
     ///
     /// # Errors
-    /// When it prints neither.
-    pub(crate) fn detach(self) -> Result<(u64, u64)> {
+    /// When it prints none.
+    pub(crate) fn detach(self) -> Result<u64> {
         let output = self.0.stop()?;
-        let of = |event| stat(&output, event).with_context(|| format!("perf stat said {output:?}"));
-        Ok((of("context-switches")?, of("raw_syscalls:sys_enter")?))
+        stat(&output, "context-switches").with_context(|| format!("perf stat said {output:?}"))
     }
 }
 
@@ -65,6 +64,9 @@ impl PerfTrace {
     /// When it cannot be ended.
     pub(crate) fn detach(self, name: &str) -> Result<(u64, u64)> {
         let output = self.0.stop()?;
+        if !output.contains("Summary of events") {
+            bail!("it printed no summary but {:?}", output.get(..300).unwrap_or(&output));
+        }
         Ok((traced(&output, name), lost(&output)))
     }
 }

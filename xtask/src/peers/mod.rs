@@ -9,6 +9,7 @@
 mod table;
 mod why;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     naps: u32,
     /// Measure with this binary instead of a release build
     #[arg(long, hide = true)]
-    binary: Option<std::path::PathBuf>,
+    binary: Option<PathBuf>,
 }
 
 /// What one tool said; `None` where it does not count that, or not as one number.
@@ -78,7 +79,6 @@ struct Attached {
     syscount: Option<Syscount>,
     runqlat: Option<Runqlat>,
     perf_stat: Option<PerfStat>,
-    perf_trace: Option<PerfTrace>,
 }
 
 /// The verb. Builds as the user and measures as root.
@@ -117,7 +117,7 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
     process::status(&mut again).map(run::exit_code)
 }
 
-fn measure(binary: &std::path::Path, args: &Args) -> Result<Seen> {
+fn measure(binary: &Path, args: &Args) -> Result<Seen> {
     let mount = cgroup::mount()?;
     let watched = Cgroup::create(&mount, "peers")?;
     // Started last, so that it has ended when its cgroup is removed.
@@ -131,6 +131,7 @@ fn measure(binary: &std::path::Path, args: &Args) -> Result<Seen> {
     let exchange = program.work(Work::Switches(args.switches))?;
     let naps = program.work(Work::Naps(args.naps))?;
     detach(attached, &mut seen)?;
+    trace(&mut program, &mount, watched.path(), args, &mut seen)?;
 
     let all = [shared, exchange, naps];
     seen.truth = Column {
@@ -147,25 +148,12 @@ fn measure(binary: &std::path::Path, args: &Args) -> Result<Seen> {
 }
 
 fn attach(
-    binary: &std::path::Path,
-    mount: &std::path::Path,
-    cgroup: &std::path::Path,
+    binary: &Path,
+    mount: &Path,
+    cgroup: &Path,
     left_out: &mut Vec<(&'static str, String)>,
 ) -> Result<Attached> {
-    fn optional<T>(
-        name: &'static str,
-        program: &str,
-        left_out: &mut Vec<(&'static str, String)>,
-        attach: impl FnOnce() -> Result<T>,
-    ) -> Option<T> {
-        let attached = match privilege::on_path(program) {
-            Some(_) => attach().map_err(|error| format!("{error:#}")),
-            None => Err(format!("`{program}` is not installed")),
-        };
-        attached.map_err(|why| left_out.push((name, why))).ok()
-    }
     Ok(Attached {
-        perf_trace: optional("perf trace", "perf", left_out, || PerfTrace::attach(mount, cgroup)),
         perf_stat: optional("perf stat", "perf", left_out, || PerfStat::attach(mount, cgroup)),
         bpftrace: optional("bpftrace", "bpftrace", left_out, || {
             Bpftrace::attach(Script::Counts(GETPPID), cgroup)
@@ -174,6 +162,33 @@ fn attach(
         runqlat: optional("runqlat", "runqlat", left_out, || Runqlat::attach(cgroup)),
         bench_user: BenchUser::attach(binary, cgroup)?,
     })
+}
+
+/// `perf trace` on the same calls once more, by itself: programs such as those of `syscount` return
+/// 0 from a classic tracepoint, and then the kernel hands the event to no perf event
+/// (kernel/events/core.c, `perf_trace_run_bpf_submit`).
+fn trace(
+    program: &mut Workload,
+    mount: &Path,
+    cgroup: &Path,
+    args: &Args,
+    seen: &mut Seen,
+) -> Result<()> {
+    let name = "perf trace -s";
+    let attach = || PerfTrace::attach(mount, cgroup);
+    let Some(perf) = optional(name, "perf", &mut seen.left_out, attach) else {
+        return Ok(());
+    };
+    eprintln!("working once more, for perf trace ...");
+    program.work(Work::Shared(args.threads, args.calls))?;
+    match perf.detach("getppid") {
+        Ok((calls, lost)) => {
+            let (calls, lost) = (Some(calls), Some(lost));
+            seen.tools.push(Column { name, calls, lost, ..Column::default() });
+        }
+        Err(error) => seen.left_out.push((name, format!("{error:#}"))),
+    }
+    Ok(())
 }
 
 /// In the opposite order, so that every tool sees all of the work.
@@ -206,14 +221,22 @@ fn detach(attached: Attached, seen: &mut Seen) -> Result<()> {
         seen.tools.push(Column { name: "bpftrace ++", calls, ..Column::default() });
     }
     if let Some(perf) = attached.perf_stat {
-        let (switches, _syscalls) = perf.detach()?;
-        let switches = Some(switches);
+        let switches = Some(perf.detach()?);
         seen.tools.push(Column { name: "perf stat", switches, ..Column::default() });
     }
-    if let Some(perf) = attached.perf_trace {
-        let (calls, lost) = perf.detach("getppid")?;
-        let (calls, lost) = (Some(calls), Some(lost));
-        seen.tools.push(Column { name: "perf trace -s", calls, lost, ..Column::default() });
-    }
     Ok(())
+}
+
+/// A tool that may be missing.
+fn optional<T>(
+    name: &'static str,
+    program: &str,
+    left_out: &mut Vec<(&'static str, String)>,
+    attach: impl FnOnce() -> Result<T>,
+) -> Option<T> {
+    let attached = match privilege::on_path(program) {
+        Some(_) => attach().map_err(|error| format!("{error:#}")),
+        None => Err(format!("`{program}` is not installed")),
+    };
+    attached.map_err(|why| left_out.push((name, why))).ok()
 }

@@ -21,8 +21,8 @@ fn of(tool: &Column, seen: &Seen) -> Vec<String> {
                     .to_owned()
             }
             "perf trace -s" => format!(
-                "it hands every event to user space, and its buffers overflow: it says itself that \
-                 it lost {} events of all kinds",
+                "it hands every event to user space, enters and exits, and its buffers overflow: it \
+                 says itself that it lost {} events",
                 tool.lost.unwrap_or(0)
             ),
             _ => "no cause is known".to_owned(),
