@@ -12,7 +12,7 @@ use crate::distribution::Distribution;
 use crate::load::{Connections, Events, LoadSample, Offered};
 use crate::measured::Measured;
 use crate::observe::{
-    CgroupUse, Explained, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
+    CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
 };
 use crate::record::{Loop, StageRecord, Verdict};
 
@@ -70,6 +70,18 @@ const STANDARD: [Metric; 33] = [
 /// Computed ones that are not in every level.
 const DERIVED: [&str; 2] = ["sched.switches", "bottleneck"];
 
+/// Some of those that only an explanation gives, to suggest; they depend on what happened.
+const EXPLAINED: [&str; 8] = [
+    "explain.syscalls.by_name.read.latency_ns.p99",
+    "explain.syscalls.by_name.read.blocked_ns",
+    "explain.syscalls.by_name.read.errors.EAGAIN",
+    "explain.syscalls.by_name.read.bytes_per_call.p50",
+    "explain.syscalls.by_name.epoll_wait.events_per_call.mean",
+    "explain.syscalls.unpaired.no_enter",
+    "explain.io_uring.submitted.per_request",
+    "explain.io_uring.by_opcode.read.per_request",
+];
+
 /// The metrics of every level, with a line each.
 #[must_use]
 pub fn standard() -> &'static [Metric] {
@@ -79,10 +91,10 @@ pub fn standard() -> &'static [Metric] {
 /// The known name most like this one.
 #[must_use]
 pub fn nearest(name: &str) -> &'static str {
-    NAMES
-        .iter()
+    let known = NAMES.iter().map(String::as_str).chain(EXPLAINED);
+    known
         .max_by(|a, b| strsim::jaro_winkler(a, name).total_cmp(&strsim::jaro_winkler(b, name)))
-        .map_or("load.achieved_rps", String::as_str)
+        .unwrap_or("load.achieved_rps")
 }
 
 /// Every name that does not depend on what happened in a stage, in alphabetical order.
@@ -192,7 +204,7 @@ pub(super) fn template() -> StageRecord {
             irq_cpus: Measured::Value(0.0),
             softirq_cpus: Measured::Value(0.0),
         }),
-        explain: Explained::default(),
+        explain: super::metrics::explained::template(),
         observer_cost: ObserverCost::default(),
         samples: Vec::new(),
         verdict: Verdict::default(),

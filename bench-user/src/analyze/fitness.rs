@@ -2,6 +2,7 @@
 //! what was counted for it must be whole.
 
 use super::validity::Judge;
+use crate::measured::Measured;
 use crate::record::StageRecord;
 
 impl Judge<'_> {
@@ -18,6 +19,7 @@ impl Judge<'_> {
         let missed = match block {
             "syscalls" => stage.syscalls.value().map_or(0, |s| s.missed),
             "sched" | "threads" => stage.sched.value().map_or(0, |s| s.missed),
+            "explain" => explained(stage, metric),
             _ => 0,
         };
         if missed > 0 {
@@ -26,6 +28,22 @@ impl Judge<'_> {
             ));
         }
         Ok(())
+    }
+}
+
+/// What the explanation that a metric is of missed or had no room for.
+fn explained(stage: &StageRecord, metric: &str) -> u64 {
+    match metric.split('.').nth(1) {
+        Some("syscalls") => stage
+            .explain
+            .syscalls
+            .as_ref()
+            .and_then(Measured::value)
+            .map_or(0, |calls| calls.missed + calls.lost.values().sum::<u64>()),
+        Some("io_uring") => {
+            stage.explain.io_uring.as_ref().and_then(Measured::value).map_or(0, |u| u.missed)
+        }
+        _ => 0,
     }
 }
 
@@ -40,6 +58,7 @@ pub fn events_are_missing(stage: &StageRecord) -> bool {
 mod tests {
     use super::*;
     use crate::analyze::builder::{a_run, a_stage};
+    use crate::observe::SyscallsExplained;
 
     #[test]
     fn missed_events_spoil_their_own_counts_only() {
@@ -53,5 +72,19 @@ mod tests {
         assert!(fit("syscalls.by_name.read.count").unwrap_err().contains("lower bound"));
         assert_eq!(fit("sched.per_sec"), Ok(()));
         assert_eq!(fit("load.achieved_rps"), Ok(()));
+        assert_eq!(fit("explain.syscalls.by_name.read.count"), Ok(()));
+    }
+
+    #[test]
+    fn an_explanation_that_lost_something_carries_no_claim() {
+        let run = a_run().target("a").done();
+        let mut stage = a_stage(100);
+        let lost = [("calls_full".to_owned(), 2)].into();
+        let calls = SyscallsExplained { lost, ..SyscallsExplained::default() };
+        stage.explain.syscalls = Some(Measured::Value(calls));
+        let fit = |metric| Judge::of(&run.plan, &run.targets[0]).is_fit(&stage, metric);
+        assert!(fit("explain.syscalls.by_name.read.sum_ns").unwrap_err().contains("2 events"));
+        assert_eq!(fit("explain.io_uring.submitted.count"), Ok(()));
+        assert_eq!(fit("syscalls.per_sec"), Ok(()));
     }
 }

@@ -14,6 +14,8 @@ use crate::record::StageRecord;
 
 use super::catalogue;
 
+pub(super) mod explained;
+
 pub use super::catalogue::standard as names;
 
 /// The value of a metric in a stage.
@@ -56,6 +58,7 @@ fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
         "net" => serde_json::to_value(stage.net.clone()),
         "machine" => serde_json::to_value(&stage.machine),
         "observer_cost" => serde_json::to_value(&stage.observer_cost),
+        "explain" => serde_json::to_value(&stage.explain),
         _ => return Err(unknown(name)),
     };
     let json = json.map_err(|e| Miss::NotMeasured(format!("`{name}`: {e}")))?;
@@ -122,7 +125,9 @@ fn null(stage: &StageRecord, name: &str) -> String {
         return why.to_owned();
     }
     let (block, field) = name.rsplit_once('.').unwrap_or_default();
-    match Percentile::named(field).filter(|_| block.ends_with("_ns")) {
+    match Percentile::named(field)
+        .filter(|_| block.ends_with("_ns") || block.ends_with("_per_call"))
+    {
         Some(percentile) => format!("too few samples: {}", percentile.rule()),
         None if name.ends_with("per_request") => "no request was completed in this stage".into(),
         None if name.contains("_ns.") => "this stage has too few samples for it".into(),
@@ -132,6 +137,9 @@ fn null(stage: &StageRecord, name: &str) -> String {
 
 /// Why a whole block is `null`, if it is.
 fn absent_block(stage: &StageRecord, name: &str) -> Option<&'static str> {
+    if name.starts_with("explain.") {
+        return Some(explained::NOT_ASKED).filter(|_| is_kind_missing(stage, name));
+    }
     let load = &stage.load;
     let block = name.split('.').nth(1)?;
     match block {
@@ -142,6 +150,13 @@ fn absent_block(stage: &StageRecord, name: &str) -> Option<&'static str> {
     }
 }
 
+/// Whether the explanation that a name is of is `null` as a whole.
+fn is_kind_missing(stage: &StageRecord, name: &str) -> bool {
+    let kind = name.split('.').nth(1).unwrap_or_default();
+    let json = serde_json::to_value(&stage.explain).unwrap_or_default();
+    json.get(kind).is_some_and(Value::is_null)
+}
+
 /// A name that is not in the record: zero where a map lists only what happened, else a miss.
 fn absent(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
     let parts: Vec<&str> = name.split('.').collect();
@@ -150,8 +165,7 @@ fn absent(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
             if !is_syscall(call) {
                 return Err(Miss::NoSuchName(format!("`{name}`: no syscall is named `{call}`")));
             }
-            let no_load = stage.syscalls.value().is_none_or(|s| s.per_request.is_none());
-            if *field == "per_request" && no_load {
+            if *field == "per_request" && !has_load(stage) {
                 return Err(Miss::NotMeasured(format!(
                     "`{name}` has no value: {}",
                     null(stage, name)
@@ -159,6 +173,7 @@ fn absent(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
             }
             Ok(0.0)
         }
+        ["explain", parts @ ..] => explained::absent(name, parts, has_load(stage)),
         ["load", "outcomes", "other_status", code]
             if code.parse().is_ok_and(|c: u16| (100..1000).contains(&c)) =>
         {
@@ -181,6 +196,11 @@ fn absent(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
         }
         _ => Err(unknown(name)),
     }
+}
+
+/// Whether syscalls were set against requests.
+fn has_load(stage: &StageRecord) -> bool {
+    stage.syscalls.value().is_some_and(|s| s.per_request.is_some())
 }
 
 /// The tables that the observer counts by, so that a mistyped syscall cannot pass as one that

@@ -13,6 +13,7 @@ pub(crate) mod builder;
 pub mod catalogue;
 pub mod estimate;
 pub mod fitness;
+pub mod hidden_work;
 pub mod levels;
 pub mod metrics;
 mod own_cost;

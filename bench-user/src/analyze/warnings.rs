@@ -6,6 +6,7 @@ use crate::target::TargetKind;
 
 use super::bootstrap::{BOOTSTRAP_FROM, INTERVAL_FROM};
 use super::fitness;
+use super::hidden_work;
 use super::levels::{self, Step};
 use super::validity;
 
@@ -25,6 +26,7 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
     }));
     let skipped = "the kernel skipped events, counts are lower bounds";
     warnings.extend(stages_where(steps, skipped, fitness::events_are_missing));
+    warnings.extend(hidden_work::warning(run, steps));
     warnings.extend(strangers(steps));
     warnings.extend(repetitions(steps));
     warnings.extend(shared_cpus(run, target, steps));
@@ -33,7 +35,7 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
 }
 
 /// One sentence with the stages, by what they held, in which something was so.
-fn stages_where(
+pub(super) fn stages_where(
     steps: &[Step],
     what: &str,
     is_so: impl Fn(&StageRecord) -> bool,
@@ -143,13 +145,16 @@ fn other_stages(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Optio
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::analyze::builder::{a_run, a_stage};
 
     type Fault = fn(&mut StageRecord);
 
-    fn warned(repetitions: u32, change: impl Fn(&mut StageRecord)) -> Vec<String> {
+    pub(in crate::analyze) fn warned(
+        repetitions: u32,
+        change: impl Fn(&mut StageRecord),
+    ) -> Vec<String> {
         let ladder = |_| {
             let mut stage = a_stage(20);
             change(&mut stage);

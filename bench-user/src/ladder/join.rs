@@ -2,6 +2,7 @@
 //! saw answered.
 
 use crate::load::{IntervalLoad, Progress};
+use crate::measured::Measured;
 use crate::observe::{Look, Sample};
 
 use super::StageSample;
@@ -13,14 +14,24 @@ use super::StageSample;
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
 pub(super) fn per_request(kernel: &mut Sample, requests: u64) {
     let over = |count: u64| (requests > 0).then(|| count as f64 / requests as f64);
-    if let crate::measured::Measured::Value(syscalls) = &mut kernel.syscalls {
+    if let Measured::Value(syscalls) = &mut kernel.syscalls {
         syscalls.per_request = over(syscalls.total);
         for count in syscalls.by_name.values_mut() {
             count.per_request = over(count.count);
         }
     }
-    if let crate::measured::Measured::Value(sched) = &mut kernel.sched {
+    if let Measured::Value(sched) = &mut kernel.sched {
         sched.per_request = over(sched.switches_voluntary + sched.switches_involuntary);
+    }
+    if let Some(Measured::Value(calls)) = &mut kernel.explain.syscalls {
+        for call in calls.by_name.values_mut() {
+            call.per_request = over(call.count);
+        }
+    }
+    if let Some(Measured::Value(uring)) = &mut kernel.explain.io_uring {
+        for count in uring.by_opcode.values_mut().chain([&mut uring.submitted]) {
+            count.per_request = over(count.count);
+        }
     }
 }
 

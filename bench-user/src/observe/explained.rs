@@ -9,7 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use calls::{ExplainedCall, InFlight, SyscallsExplained, Unpaired};
-pub use opcodes::{is_known as is_opcode, name as opcode_name};
+pub use opcodes::is_known as is_opcode;
+pub(super) use opcodes::name as opcode_name;
 pub use stacks::{OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks, STACKS_KEPT, Stacks};
 pub use uring::UringExplained;
 

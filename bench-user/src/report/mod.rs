@@ -7,6 +7,7 @@
 
 mod claims;
 mod compare;
+mod explain;
 mod export;
 mod facts;
 mod figures;

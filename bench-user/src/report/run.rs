@@ -3,7 +3,9 @@
 use super::levels::{self, Ladder, Row};
 use super::page::{Item, Page};
 use super::reasons::Reasons;
-use super::{claims, facts, figures, findings, own_cost, stages, surroundings, times, warnings};
+use super::{
+    claims, explain, facts, figures, findings, own_cost, stages, surroundings, times, warnings,
+};
 use crate::analyze::validity;
 use crate::record::{RunRecord, TargetRecord};
 
@@ -92,6 +94,7 @@ fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
         page.heading(format!("Syscalls per request at {at}"));
         page.table(table);
     }
+    explain::peaks(page, &peaks);
 }
 
 fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {

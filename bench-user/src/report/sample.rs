@@ -1,9 +1,11 @@
 //! One observed window without load: what `observe` and `exec` show.
 
+use super::explain;
 use super::figures::{self, NONE, count, ns, percent};
 use super::page::{Item, Page, Table};
 use super::reasons::Reasons;
 use super::{surroundings, times};
+use crate::analyze::hidden_work;
 use crate::measured::Measured;
 use crate::observe::{ENDED_KEPT, Sample, Sched, Syscalls, Thread};
 
@@ -21,6 +23,10 @@ pub(super) fn page(sample: &Sample) -> Page {
         page.heading("Syscalls");
         page.table(by_name(syscalls));
     }
+    if hidden_work::is_hidden(&sample.explain, &sample.syscalls, &sample.threads) {
+        page.text(format!("Work done through io_uring is in no syscall: {}.", hidden_work::REMEDY));
+    }
+    explain::sections(&mut page, &sample.explain);
     if let Some(threads) = sample.threads.value() {
         page.heading(threads_heading(threads));
         page.table(busiest(threads));

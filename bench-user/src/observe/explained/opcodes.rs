@@ -72,7 +72,7 @@ const NAMES: [&str; 65] = [
 
 /// The name of an opcode, or its number where it is newer than this list.
 #[must_use]
-pub fn name(number: usize) -> String {
+pub(in crate::observe) fn name(number: usize) -> String {
     NAMES.get(number).map_or_else(|| format!("op_{number}"), |name| (*name).to_owned())
 }
 
