@@ -6,7 +6,7 @@ use clap::Args;
 use url::Url;
 
 use super::value::{address, connections, rate, variable};
-use super::{BuiltinName, ConnectionArgs, ExplainName, OrOff, OrderName, RequestArgs};
+use super::{BuiltinName, ConnectionArgs, ExplainName, FlameArgs, OrOff, OrderName, RequestArgs};
 use crate::units::{Bytes, Share, Span};
 
 /// `run`.
@@ -228,6 +228,8 @@ pub struct LoadArgs {
 Examples:
   sudo bench-user observe --pid 4242 --duration 10s
       counts for ten seconds, while any other generator runs
+  sudo bench-user observe --container web --duration 30s --flamegraph cpu.svg
+      draws where its threads were on the CPU
   sudo bench-user observe --container web --json
       counts until Ctrl-C; prints the blocks of a stage as in run.json")]
 pub struct ObserveArgs {
@@ -243,6 +245,9 @@ pub struct ObserveArgs {
     /// What of it is explained.
     #[command(flatten)]
     pub explain: ExplainArgs,
+    /// What is drawn of it.
+    #[command(flatten)]
+    pub flame: FlameArgs,
     /// What is watched.
     #[command(flatten)]
     pub find: FindArgs,
@@ -267,6 +272,9 @@ pub struct ExecArgs {
     /// What of it is explained.
     #[command(flatten)]
     pub explain: ExplainArgs,
+    /// What is drawn of it.
+    #[command(flatten)]
+    pub flame: FlameArgs,
     /// What it may use.
     #[command(flatten)]
     pub limits: CommandArgs,

@@ -3,6 +3,7 @@
 
 mod measure;
 mod request;
+mod stacks;
 mod stored;
 mod value;
 
@@ -12,6 +13,7 @@ pub use measure::{
     CommandArgs, ExecArgs, ExplainArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs,
 };
 pub use request::{ConnectionArgs, RequestArgs};
+pub use stacks::{FlameArgs, StackArgs, StackKindName};
 pub use stored::{
     CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, ReportArgs, ServeArgs,
 };

@@ -7,7 +7,7 @@ use clap::Args;
 use clap_complete::Shell;
 use url::Url;
 
-use super::{BuiltinName, Format, ReportFormat};
+use super::{BuiltinName, Format, ReportFormat, StackArgs};
 
 /// `crawl`.
 #[derive(Debug, Args)]
@@ -38,6 +38,8 @@ Examples:
   bench-user report bench-runs/ID --format markdown --out report.md
   bench-user report bench-runs/ID --format csv --out stages.csv
   bench-user report bench-runs/ID --format hlog --out run.hlog
+  bench-user report bench-runs/ID --format flamegraph --target node --connections 50 --out cpu.svg
+  bench-user report bench-runs/ID --format folded --kind offcpu > waits.folded
 
 In CSV an empty cell was not measured, or is a percentile that the samples do not support.")]
 pub struct ReportArgs {
@@ -49,6 +51,9 @@ pub struct ReportArgs {
     /// Write into this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Which stacks are written.
+    #[command(flatten)]
+    pub stacks: StackArgs,
 }
 
 /// `compare`.

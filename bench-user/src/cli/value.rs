@@ -53,6 +53,10 @@ pub enum ReportFormat {
     Csv,
     /// The histograms as an HdrHistogram interval log, for its log tools
     Hlog,
+    /// The stacks as folded text, for tools that draw flame graphs
+    Folded,
+    /// The stacks as a flame graph, an SVG for a browser
+    Flamegraph,
 }
 
 /// The built-in servers.

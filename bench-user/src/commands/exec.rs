@@ -17,7 +17,7 @@ use bench_user::target::{self, CommandLine, Exit, Limits, Spawned, Streams, Targ
 use bench_user::units::show_ns;
 use serde::Serialize;
 
-use super::{Outcome, print, print_json, say};
+use super::{Outcome, flame, print, print_json, say};
 
 /// How often a signal is looked for while the command runs, ns.
 const SIGNAL_POLL_NS: u64 = 50_000_000;
@@ -43,7 +43,8 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
     let interrupt = Interrupt::install()?;
     let spawned = prepare(&spec, args)?;
     let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
-    let asked = Options { explain: flags::explained(&args.explain), ..Options::default() };
+    let explain = flags::explained_or_drawn(&args.explain, &args.flame);
+    let asked = Options { explain, ..Options::default() };
     let mut observers = ObserverSet::attach(&handle, &asked);
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));
@@ -66,6 +67,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
     }
     let sample = observers.end().context("the window was begun")?;
     let exit = exit.unwrap_or_else(|| started.stop());
+    flame::draw(&args.flame, &sample)?;
     show(args, &Executed { wall_ns, exit: &exit, sample: &sample })?;
     Ok(Outcome::Answered(code(&exit)))
 }

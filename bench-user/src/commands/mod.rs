@@ -13,6 +13,7 @@ pub(crate) mod completions;
 pub(crate) mod crawl;
 pub(crate) mod doctor;
 pub(crate) mod exec;
+mod flame;
 pub(crate) mod observe;
 mod recorder;
 pub(crate) mod report;

@@ -13,7 +13,7 @@ use bench_user::target::{Contact, Exit, StartOptions, Target, TargetKind};
 use bench_user::units::{Bytes, show_count};
 use serde::Serialize;
 
-use super::{Outcome, print, print_json, say};
+use super::{Outcome, flame, print, print_json, say};
 
 /// The blocks of a stage, how long was counted, and how the target ended if it did.
 #[derive(Debug, Serialize)]
@@ -46,7 +46,8 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     if let Some(why) = target.handle.cgroup.why().filter(|_| target.handle.controllers.is_empty()) {
         anyhow::bail!("nothing to observe: {why}");
     }
-    let asked = Options { explain: flags::explained(&args.explain), ..Options::default() };
+    let explain = flags::explained_or_drawn(&args.explain, &args.flame);
+    let asked = Options { explain, ..Options::default() };
     let mut observers = ObserverSet::attach(&target.handle, &asked);
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));
@@ -76,6 +77,7 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     let sample = observers.end().unwrap_or_else(|| Sample::empty("nothing was observed"));
     let exit = target.poll_exit();
     drop(target);
+    flame::draw(&args.flame, &sample)?;
     if args.json {
         print_json(&Observed { wall_ns, exit, sample: &sample })?;
     } else {

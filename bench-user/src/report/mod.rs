@@ -33,10 +33,12 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 pub use compare::Side;
+pub use export::stacks::{StackChoice, StackKind};
 
 use crate::measured::Measured;
 use crate::observe::{ProbeEstimate, Sample};
 use crate::record::{ClaimResult, RunRecord};
+use export::stacks::Folded;
 use page::Page;
 
 /// How a report is written.
@@ -80,6 +82,31 @@ pub fn csv(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
 /// histogram where it holds samples, or no date of its start.
 pub fn hlog(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     export::hlog::write(run, out)
+}
+
+/// Writes the stacks of a run as folded text, a stack and its weight in each line.
+///
+/// # Errors
+/// What the writer says, or one sentence of the kind `InvalidInput` when the run holds none of
+/// that choice.
+pub fn folded(run: &RunRecord, choice: &StackChoice, out: &mut dyn Write) -> io::Result<()> {
+    Folded::of_run(run, choice)?.write(out)
+}
+
+/// Draws the stacks of a run as a flame graph (SVG).
+///
+/// # Errors
+/// As [`folded`], and when there is nothing to draw.
+pub fn flamegraph(run: &RunRecord, choice: &StackChoice, out: &mut dyn Write) -> io::Result<()> {
+    Folded::of_run(run, choice)?.draw(out)
+}
+
+/// Draws the stacks of one window without load as a flame graph (SVG).
+///
+/// # Errors
+/// As [`flamegraph`].
+pub fn sample_flamegraph(sample: &Sample, kind: StackKind, out: &mut dyn Write) -> io::Result<()> {
+    Folded::of_sample(sample, kind)?.draw(out)
 }
 
 /// Writes the claims alone, stage by stage.

@@ -30,6 +30,11 @@ pub(super) fn page(run: &RunRecord) -> Page {
         page.table(table);
     }
     syscalls(&mut page, &ladders);
+    for (target, peak) in ladders.iter().filter_map(|l| Some((&l.target.name, l.peak()?))) {
+        let of = format!(" at {}, {target}", peak.at.short());
+        let windows: Vec<_> = peak.stages.iter().map(|stage| &stage.explain).collect();
+        explain::sections(&mut page, &of, &windows);
+    }
     page.section("Findings", ladders.iter().filter_map(findings::item).collect());
     page.section("Around the peak", ladders.iter().filter_map(surroundings::at_peak).collect());
     page.section("Warnings", ladders.iter().filter_map(|l| warnings::item(run, l)).collect());
@@ -94,7 +99,6 @@ fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
         page.heading(format!("Syscalls per request at {at}"));
         page.table(table);
     }
-    explain::peaks(page, &peaks);
 }
 
 fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {

@@ -26,11 +26,11 @@ pub(super) fn page(sample: &Sample) -> Page {
     if hidden_work::is_hidden(&sample.explain, &sample.syscalls, &sample.threads) {
         page.text(format!("Work done through io_uring is in no syscall: {}.", hidden_work::REMEDY));
     }
-    explain::sections(&mut page, &sample.explain);
     if let Some(threads) = sample.threads.value() {
         page.heading(threads_heading(threads));
         page.table(busiest(threads));
     }
+    explain::sections(&mut page, "", &[&sample.explain]);
     page.section("perf counters", perf(sample));
     page.section("cgroup", surroundings::cgroup(&sample.cgroup));
     let mut around: Vec<Item> =

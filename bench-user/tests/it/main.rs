@@ -18,6 +18,9 @@ mod export;
 /// The entries of the fuzz targets, with seeded mutations.
 mod fuzz;
 
+/// Stacks for flame graphs.
+mod stacks;
+
 /// Records on disk.
 mod store;
 

@@ -32,6 +32,7 @@ pub(crate) fn jobs(spec: &str) -> Result<Vec<Job>> {
         ("getppid", &[threads, count]) => Ok(share(count, threads).map(getppid).collect()),
         ("spin", &[ms]) => Ok(vec![spin(ms)]),
         ("spin", &[ms, threads]) => Ok((0..threads).map(|_| spin(ms)).collect()),
+        ("burn", &[ms]) => Ok(vec![burn(ms)]),
         ("pingpong", &[rounds]) => pingpong(rounds),
         ("sleepers", &[threads, naps]) => Ok((0..threads).map(|_| naps_of(naps)).collect()),
         ("families", &[processes, threads]) => Ok(vec![families(processes, threads)]),
@@ -66,6 +67,27 @@ fn spin(ms: u64) -> Job {
             std::hint::spin_loop();
         }
     })
+}
+
+fn burn(ms: u64) -> Job {
+    Box::new(move || {
+        let end = clock::thread_cpu_ns() + ms * 1_000_000;
+        while clock::thread_cpu_ns() < end {
+            std::hint::black_box(burn_in_one_function(5_000_000));
+        }
+    })
+}
+
+/// Some milliseconds without a call: operators alone are code of the function itself in every
+/// build.
+#[inline(never)]
+fn burn_in_one_function(rounds: u64) -> u64 {
+    let (mut n, mut mixed) = (0_u64, 1_u64);
+    while n < rounds {
+        mixed ^= (mixed << 7) ^ n;
+        n += 1;
+    }
+    mixed
 }
 
 fn pingpong(rounds: u64) -> Result<Vec<Job>> {

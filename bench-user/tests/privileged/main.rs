@@ -22,6 +22,7 @@ mod probes;
 mod run;
 mod sched;
 mod server;
+mod stacks;
 mod store;
 mod target;
 mod threads;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         cgroup::tests(),
         threads::tests(),
         target::tests(),
+        stacks::tests(),
         store::tests(),
         local_ports::tests(),
         run::tests(),

@@ -6,7 +6,7 @@
 //! `done` a test can read at rest.
 //!
 //! `getppid THREADS COUNT` makes exactly COUNT calls in total (`getppid-at-once`, as any with this
-//! ending, does so without waiting for anything); `spin MS [THREADS]` burns that much CPU time in each thread; `exec MS`
+//! ending, does so without waiting for anything); `spin MS [THREADS]` burns that much CPU time in each thread, `burn MS` in one function; `exec MS`
 //! does so in one and then becomes `sleepers 1 1`; `pingpong ROUNDS` sends a byte there and back
 //! between two threads; `command PROGRAM` runs another program; `families PROCESSES THREADS` starts and reaps so many processes, each with
 //! so many threads besides its first, `storm THREADS` so many threads, one after another;

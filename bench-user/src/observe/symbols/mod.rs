@@ -2,12 +2,13 @@
 //! run time.
 //!
 //! Stacks are sampled as addresses and named after the window, when the process may be gone. So
-//! `processes` keeps what is needed of every process while it lives; `names` does the naming and
-//! `perf_map` reads what run-time compilers write of their code. What has no name keeps the module
+//! `processes` keeps what is needed of every process while it lives; `names` does the naming,
+//! `compiled` reads what run-time compilers write of their code, and `runtimes` knows how they are
+//! made to. What has no name keeps the module
 //! and the offset in its file.
 
+mod compiled;
 mod names;
-mod perf_map;
 mod processes;
 mod runtimes;
 

@@ -1,6 +1,6 @@
 //! Addresses of stacks to names of functions.
 //!
-//! Source: `/proc/kallsyms`; the symbol tables of ELF files; `/tmp/perf-PID.map`.
+//! Source: `/proc/kallsyms`; the symbol tables of ELF files; what run-time compilers list.
 //! Blind to: static functions of programs without a symbol table; debug information, so inlined
 //! functions show as the function that holds them.
 //! Costs: each file is read once a window, after it.
@@ -14,7 +14,7 @@ use blazesym::MaybeDefault;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{Input, Symbolizer};
 
-use super::perf_map::PerfMap;
+use super::compiled::Compiled;
 use super::processes::{Holds, Mapping, Process, Processes};
 
 /// Names frames as long as it lives, and remembers what it has read.
@@ -24,7 +24,7 @@ pub(in crate::observe) struct Names<'a> {
     kernel: Source<'static>,
     /// Open files of each process, so that a path of ours names them.
     files: HashMap<(u32, PathBuf), Option<File>>,
-    perf_maps: HashMap<u32, Option<PerfMap>>,
+    compiled: HashMap<u32, Option<Compiled>>,
     known: HashMap<(u32, u64), String>,
     /// Frames of run-time compiled code without a name, by process.
     nameless: BTreeMap<u32, u64>,
@@ -48,7 +48,7 @@ impl<'a> Names<'a> {
             symbolizer: Symbolizer::builder().enable_code_info(false).build(),
             kernel: Source::Kernel(kernel),
             files: HashMap::new(),
-            perf_maps: HashMap::new(),
+            compiled: HashMap::new(),
             known: HashMap::new(),
             nameless: BTreeMap::new(),
             gone: 0,
@@ -111,10 +111,7 @@ impl<'a> Names<'a> {
     }
 
     fn compiled(&mut self, pid: u32, process: &Process, address: u64, none: &str) -> String {
-        let map = self
-            .perf_maps
-            .entry(pid)
-            .or_insert_with(|| process.perf_map().map(|text| PerfMap::parse(&text)));
+        let map = self.compiled.entry(pid).or_insert_with(|| process.compiled());
         if let Some(name) = map.as_ref().and_then(|map| map.name(address)) {
             return format!("{name}_[j]");
         }

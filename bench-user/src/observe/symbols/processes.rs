@@ -18,11 +18,13 @@ use std::sync::Arc;
 use procfs::process::{MMPermissions, MMapPath, Process as Proc};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
+use super::compiled::Compiled;
+
 /// So many processes are kept; further ones have no names.
 const KEPT: usize = 1_000;
 
-/// Longest file of run-time compiled functions that is read, bytes.
-const PERF_MAP_MOST: u64 = 256 << 20;
+/// Longest list of run-time compiled functions that is read, bytes.
+const LISTED_MOST: u64 = 256 << 20;
 
 /// Processes seen so far, by id.
 #[derive(Debug, Clone, Default)]
@@ -142,12 +144,27 @@ impl Process {
         file.metadata().ok()?.is_file().then_some(file)
     }
 
-    /// The functions that it compiled at run time, as it says so in its own `/tmp`.
-    pub(super) fn perf_map(&self) -> Option<String> {
-        let file = self.open(Path::new(&format!("/tmp/perf-{}.map", self.own_pid)))?;
+    /// The functions that it says it compiled at run time, in a perf map of its own `/tmp` or in
+    /// a jitdump; `None` where it says nothing.
+    pub(super) fn compiled(&self) -> Option<Compiled> {
+        let perf_map = self.read(Path::new(&format!("/tmp/perf-{}.map", self.own_pid)));
+        let dumps = self.code.iter().filter_map(Mapping::jit_dump);
+        let dumps: Vec<Vec<u8>> = dumps.filter_map(|path| self.read(path)).collect();
+        if perf_map.is_none() && dumps.is_empty() {
+            return None;
+        }
+        let mut compiled = Compiled::default();
+        dumps.iter().for_each(|dump| compiled.add_jit_dump(dump));
+        if let Some(text) = perf_map {
+            compiled.add_perf_map(&String::from_utf8_lossy(&text));
+        }
+        Some(compiled)
+    }
+
+    fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let mut bytes = Vec::new();
-        file.take(PERF_MAP_MOST).read_to_end(&mut bytes).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        self.open(path)?.take(LISTED_MOST).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
     }
 }
 
@@ -155,6 +172,12 @@ impl Mapping {
     /// Where in the file an address lies.
     pub(super) fn file_offset(&self, address: u64) -> u64 {
         address - self.start + self.file_offset
+    }
+
+    /// The file, where it is a jitdump: run-time compilers map it as code so that it is found.
+    fn jit_dump(&self) -> Option<&Path> {
+        let Holds::File(path) = &self.holds else { return None };
+        path.file_name()?.to_string_lossy().starts_with("jit-").then_some(path)
     }
 }
 

@@ -10,8 +10,8 @@ use super::{
     explain, file,
 };
 use crate::cli::{
-    BuiltinName, CommandArgs, ExecArgs, ExplainArgs, ExplainName, FindArgs, LoadArgs, ObserveArgs,
-    OrOff, OrderName, RunArgs, TargetArgs,
+    BuiltinName, CommandArgs, ExecArgs, ExplainArgs, ExplainName, FindArgs, FlameArgs, LoadArgs,
+    ObserveArgs, OrOff, OrderName, RunArgs, TargetArgs,
 };
 
 /// The plan of `bench-user run`: of the file, of the target flags, or the embedded one; with the
@@ -210,6 +210,16 @@ fn override_keys(plan: &mut Plan, args: &LoadArgs) -> Result<(), PlanError> {
         plan.observe.explain = explained(&args.explain);
     }
     Ok(())
+}
+
+/// The kinds of explanation that flags ask for, each once; a flame graph asks for stacks.
+#[must_use]
+pub fn explained_or_drawn(args: &ExplainArgs, flame: &FlameArgs) -> Vec<Explain> {
+    let mut kinds = explained(args);
+    if flame.flamegraph.is_some() {
+        kinds.push(Explain::Stacks);
+    }
+    explain::in_order(&kinds)
 }
 
 /// The kinds of explanation that flags ask for, each once.

@@ -1,32 +1,28 @@
-//! Why it was slow, as far as that was asked for: a section for each kind.
+//! Why it was slow, as far as that was asked for: a file for every kind of explanation.
 
 mod calls;
+mod stacks;
 mod uring;
 
-use super::levels::Row;
 use super::page::Page;
 use crate::observe::Explained;
 
-/// The sections of one window.
-pub(super) fn sections(page: &mut Page, explained: &Explained) {
-    add(page, explained, "");
-}
-
-/// The sections of each target at its peak: of one of its repetitions, because what happened in
-/// several is not one thing that happened.
-pub(super) fn peaks(page: &mut Page, peaks: &[(&str, &Row<'_>)]) {
-    for (name, row) in peaks {
-        if let Some(stage) = row.stages.last() {
-            let which = match row.stages.len() {
-                1 => String::new(),
-                n => format!(", repetition {n} of {n}"),
-            };
-            add(page, &stage.explain, &format!(": {name} at {}{which}", row.at));
-        }
+/// Adds what was explained of one window, or of the repetitions of a level; `of` follows each
+/// heading. Stacks are taken together; the other kinds are shown of the last repetition, because
+/// what happened in several is not one thing that happened.
+pub(super) fn sections(page: &mut Page, of: &str, windows: &[&Explained]) {
+    if let Some(last) = windows.last() {
+        let which = match windows.len() {
+            1 => of.to_owned(),
+            n => format!("{of}, repetition {n} of {n}"),
+        };
+        one(page, &which, last);
     }
+    let stacks: Vec<_> = windows.iter().filter_map(|w| w.stacks.as_ref()?.value()).collect();
+    stacks::sections(page, of, &stacks);
 }
 
-fn add(page: &mut Page, explained: &Explained, of: &str) {
+fn one(page: &mut Page, of: &str, explained: &Explained) {
     if let Some(calls) = explained.syscalls.as_ref().and_then(|block| block.value()) {
         page.heading(format!("Syscalls explained{of}"));
         page.table(calls::table(calls));

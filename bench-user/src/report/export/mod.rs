@@ -1,7 +1,9 @@
-//! A run for other tools: its figures as CSV, its histograms as an HdrHistogram interval log.
+//! A run for other tools: its figures as CSV, its histograms as an HdrHistogram interval
+//! log, its stacks for flame graphs.
 
 pub(super) mod csv;
 pub(super) mod hlog;
+pub(super) mod stacks;
 
 use crate::analyze::levels;
 use crate::record::{RunRecord, StageRecord, TargetRecord};

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a record that cannot be made fails its test")]
 
 mod analysis;
+mod explained;
 mod observed;
 mod stage;
 mod surroundings;
@@ -139,6 +140,7 @@ pub(crate) fn unavailable() -> RunRecord {
         stage.perf = nothing.perf;
         stage.cgroup = nothing.cgroup;
         stage.net = nothing.net;
+        stage.explain = nothing.explain;
         stage.observer_cost = nothing.observer_cost;
         stage.load.response_ns = Distribution {
             p99: None,

@@ -10,6 +10,8 @@ use bench_user::record::{Bottleneck, Loop, StageRecord, StageSample, Verdict};
 
 use super::surroundings::{cgroup, machine, net};
 
+use super::explained::explained;
+
 /// Length of every window, ns.
 pub(super) const WINDOW: u64 = 5_000_000_000;
 
@@ -106,7 +108,7 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
         cgroup: cgroup(around),
         net: Value(net()),
         machine: Value(machine()),
-        explain: Explained::default(),
+        explain: if observed { explained(around.busiest) } else { Explained::default() },
         observer_cost: ObserverCost {
             bpf_ns: Some(9_000_000),
             bpf_runs: Some(90_000),
