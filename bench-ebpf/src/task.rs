@@ -1,5 +1,27 @@
 //! Members of `task_struct`, by offsets that the loader looked up.
 
+use aya_ebpf::helpers::{
+    bpf_probe_read_kernel,
+    generated::{bpf_get_current_task, bpf_get_current_task_btf},
+};
+
+use crate::maps::HAS_TYPED_TASK;
+
+/// A member of the running thread; `None` where the kernel does not let it be read.
+#[inline(always)]
+pub(crate) fn load_current<T>(offset: u32) -> Option<T> {
+    if HAS_TYPED_TASK.load() != 0 {
+        // SAFETY: the helper gives a live task, this one.
+        let task = unsafe { bpf_get_current_task_btf() }.cast::<u8>().cast_const();
+        return Some(load(task, offset));
+    }
+    // SAFETY: the kernel checks the address.
+    unsafe {
+        let task = bpf_get_current_task() as *const u8;
+        bpf_probe_read_kernel(task.add(offset as usize).cast::<T>()).ok()
+    }
+}
+
 /// A member, by its offset.
 #[inline(always)]
 pub(crate) fn load<T>(task: *const u8, offset: u32) -> T {

@@ -6,17 +6,13 @@
 
 use aya_ebpf::{
     EbpfContext as _,
-    helpers::{
-        bpf_probe_read_kernel,
-        generated::{bpf_get_current_task, bpf_get_current_task_btf},
-    },
     macros::{btf_tracepoint, tracepoint},
     programs::{BtfTracePointContext, TracePointContext},
 };
 use bench_ebpf::abi::{SYSCALL_SLOTS, TS_COMPAT, globals::NO_COMPAT};
 
 use crate::filter::{self, Scope};
-use crate::maps::{COMPAT_STATUS, HAS_TYPED_TASK, SYSCALLS};
+use crate::maps::{COMPAT_STATUS, SYSCALLS};
 use crate::task;
 
 /// Arguments: the registers, the number.
@@ -69,16 +65,6 @@ pub(super) fn is_compat() -> bool {
     if offset == NO_COMPAT {
         return false;
     }
-    let status: u32 = if HAS_TYPED_TASK.load() != 0 {
-        // SAFETY: the helper gives a live task, this one.
-        task::load(unsafe { bpf_get_current_task_btf() }.cast::<u8>().cast_const(), offset)
-    } else {
-        // SAFETY: the kernel checks the address. It is that of the running thread, so the read
-        // cannot fail.
-        unsafe {
-            let task = bpf_get_current_task() as *const u8;
-            bpf_probe_read_kernel(task.add(offset as usize).cast()).unwrap_or(0)
-        }
-    };
-    status & TS_COMPAT != 0
+    // The running thread is there, so it can be read.
+    task::load_current::<u32>(offset).is_some_and(|status| status & TS_COMPAT != 0)
 }

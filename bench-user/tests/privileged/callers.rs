@@ -12,7 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
+use rustix::event::{EventfdFlags, epoll, eventfd};
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -57,22 +58,18 @@ fn writes(n: u64, bytes: usize) -> Result<Job> {
 }
 
 fn waits(n: u64, events: u64) -> Result<Job> {
-    let instance = epoll::create(epoll::CreateFlags::empty())?;
+    let instance = Epoll::new(EpollCreateFlags::empty())?;
     let mut sources = Vec::new();
     for number in 0..events {
         let source = eventfd(1, EventfdFlags::empty())?;
         let data = epoll::EventData::new_u64(number);
-        epoll::add(&instance, &source, data, epoll::EventFlags::IN)?;
+        epoll::add(&instance.0, &source, data, epoll::EventFlags::IN)?;
         sources.push(source);
     }
-    let room = usize::try_from(events)? + 8;
+    let mut buffer = vec![EpollEvent::empty(); usize::try_from(events)? + 8];
     Ok(Box::new(move || {
-        let mut buffer = Vec::with_capacity(room);
-        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         for _ in 0..n {
-            buffer.clear();
-            let spare = rustix::buffer::spare_capacity(&mut buffer);
-            let found = epoll::wait(&instance, spare, Some(&at_once)).expect("it is open");
+            let found = instance.wait(&mut buffer, EpollTimeout::ZERO).expect("it is open");
             assert_eq!(found as u64, events);
         }
         drop(sources);

@@ -38,7 +38,8 @@ fn threads_born_and_ended() -> Result<()> {
     // The clock of perf starts and stops a little inside the stint that the scheduler books;
     // 20 x 6 short lives and as many stints as switches bound the difference.
     let clock = perf("task-clock")?;
-    let slack = switches * 20_000 * room();
+    // An emulated CPU is taken away between the two, for as long as its machine is busy elsewhere.
+    let slack = switches * 20_000 * room() + block.oncpu_ns / 100 * (room() - 1);
     ensure!(block.oncpu_ns.abs_diff(clock) <= slack, "{} against {clock}", block.oncpu_ns);
     let threads = measured(&sample.threads)?;
     let ended = threads.iter().filter(|t| t.exited).count();

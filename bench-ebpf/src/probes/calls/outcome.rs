@@ -1,13 +1,14 @@
 //! What a returned call took, how it failed, what it brought.
 
-use aya_ebpf::{helpers::generated::bpf_get_current_task_btf, maps::PerCpuHashMap};
+use aya_ebpf::maps::PerCpuHashMap;
 use bench_ebpf::abi::calls::{
     AMOUNT_BUCKETS, Call, CallCounts, FIRST_LATENCY, LATENCY_BUCKETS, SMALL_WRITE, error_key,
     globals::NO_OFFSET, kinds,
 };
 use bench_ebpf::hist;
 
-use super::{CALL_AMOUNTS, CALL_ERRORS, CALL_RUN_DELAY, CALL_TIMES, CALL_ZERO, load, now_ns};
+use super::{CALL_AMOUNTS, CALL_ERRORS, CALL_RUN_DELAY, CALL_TIMES, CALL_ZERO, now_ns};
+use crate::task;
 
 #[inline(always)]
 pub(super) fn time(counts: &mut CallCounts, call: &Call) {
@@ -49,9 +50,7 @@ fn waited(call: &Call) -> Option<u64> {
     if offset == NO_OFFSET {
         return None;
     }
-    // SAFETY: the helper gives a live task, this one.
-    let task = unsafe { bpf_get_current_task_btf() }.cast::<u8>().cast_const();
-    Some(load::<u64>(task, offset).saturating_sub(call.run_delay_ns))
+    Some(task::load_current::<u64>(offset)?.saturating_sub(call.run_delay_ns))
 }
 
 #[inline(always)]

@@ -16,7 +16,7 @@ const NO_SWITCHES: &str = "time off the CPU inside a call needs the kernel's typ
     (CONFIG_DEBUG_INFO_BTF)";
 
 const NO_RUN_DELAY: &str = "what a call waited for a CPU cannot be told from what it was blocked: \
-    that needs a kernel from 5.11 on with CONFIG_SCHED_INFO";
+    that needs a kernel with CONFIG_SCHED_INFO";
 
 /// Results from -516 to -512 never reach a program: the kernel restarts the call or makes them
 /// `EINTR` (include/linux/errno.h, `ERESTARTSYS` to `ERESTART_RESTARTBLOCK`).

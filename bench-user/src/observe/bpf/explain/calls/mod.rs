@@ -17,7 +17,7 @@ use crate::clock;
 use crate::observe::bpf::fdinfo;
 use crate::observe::bpf::hook::Hook;
 use crate::observe::bpf::kernel::Kernel;
-use crate::observe::bpf::offsets::{has_function, offset};
+use crate::observe::bpf::offsets::offset;
 use crate::observe::bpf::part::{self, Global, Part, attach_btf, attach_classic, format_of};
 use crate::observe::bpf::refusal::{LoadError, refused};
 
@@ -50,9 +50,7 @@ fn offsets(kernel: &Kernel) -> Vec<Global> {
     let find = |structure, path| types.and_then(|t| offset(t, structure, path).ok().flatten());
     let state = find("task_struct", "__state").or_else(|| find("task_struct", "state"));
     let number = find("pt_regs", "orig_ax").or_else(|| find("pt_regs", "syscallno"));
-    // The return of a call reads it from the current thread, which takes a helper of 5.11.
-    let can_read = types.is_some_and(|types| has_function(types, "bpf_get_current_task_btf"));
-    let run_delay = find("task_struct", "sched_info.run_delay").filter(|_| can_read);
+    let run_delay = find("task_struct", "sched_info.run_delay");
     let or_none = |offset: Option<u32>| offset.unwrap_or(globals::NO_OFFSET);
     vec![
         (globals::CALL_STATE, or_none(state)),
