@@ -5,8 +5,8 @@ use bench_ebpf::abi::programs;
 /// First kernel series whose BTF tracepoint on `sys_enter` skips events when it is preempted.
 /// Measured on Debian's kernels with a million calls of four threads on two CPUs, three times each
 /// (`cargo xtask vm-test 7.1 7.2 --preempt lazy --preempt full -- hooks::`): exact on 5.10, 6.1 and
-/// 6.12, on 6.19 with `preempt=full`, and on 7.0 and 7.1 with `lazy` and `full`; 2 to 4 % skipped on
-/// 7.2 with either, 2 to 5 % on 7.3. The classic tracepoint was exact on all of them.
+/// 6.12, on 6.19 with `preempt=full`, and on 7.0 and 7.1 with `lazy` and `full`; 1 to 5 % skipped on
+/// 7.2 with either and on 7.3. The classic tracepoint was exact on all of them.
 const PREEMPTED_SINCE: (u32, u32) = (7, 2);
 
 /// Which hook counts syscalls.
