@@ -55,6 +55,7 @@ pub(super) fn run(
     let load = generator.begin(setup::of_stage(&setting.plan.load, position, window))?;
 
     if let Some(observers) = &mut observers {
+        observers.prepare();
         observers.begin_calibration();
     }
     if !setting.interrupt.wait_until(start_ns) {

@@ -40,6 +40,7 @@ pub struct ObserverSet {
     perf: PerfObserver,
     cgroup: CgroupObserver,
     net: NetObserver,
+    is_prepared: bool,
     ledger: Ledger,
     begin: Option<Reading>,
     look: Option<Reading>,
@@ -84,6 +85,7 @@ impl ObserverSet {
             perf,
             cgroup,
             net,
+            is_prepared: false,
             ledger,
             begin: None,
             look: None,
@@ -106,9 +108,18 @@ impl ObserverSet {
         self.bpf.why()
     }
 
+    /// Looks up what takes long and must not stand between the two sides' readings at the begin
+    /// of a window: which listeners are the target's. Without it, [`Self::begin`] does so.
+    pub fn prepare(&mut self) {
+        self.net.begin();
+        self.is_prepared = true;
+    }
+
     /// A window begins.
     pub fn begin(&mut self) {
-        self.net.begin();
+        if !std::mem::take(&mut self.is_prepared) {
+            self.net.begin();
+        }
         let reading = self.read(Extent::Edge);
         self.ledger.begin_window();
         self.busiest = Busiest::at(self.ledger.oncpu_now(), reading.at_ns);
