@@ -120,7 +120,9 @@ impl Drop for Place {
     fn drop(&mut self) {
         // The processes are reaped before: a workload that is still in here is declared after
         // its place and so dropped first. What is left over shows as a directory.
-        std::fs::remove_dir(self.v2.join("child")).ok();
+        for child in bench_user::host::children(&self.v2) {
+            std::fs::remove_dir(child).ok();
+        }
         for dir in self.dirs() {
             std::fs::remove_dir(dir).ok();
         }
