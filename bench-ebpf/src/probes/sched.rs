@@ -6,6 +6,8 @@
 //! (kernel/sched/core.c, `__schedule`, 5.10 to 7.3), so two readings give this stint's wait and
 //! time on the CPU without a timestamp or a wakeup hook.
 //! Blind to: kernels without CONFIG_SCHED_INFO; time stolen by a hypervisor.
+//! Costs: 55 ns (46 .. 63) a switch of the target and 31 ns (21 .. 42) one of anything else, where
+//! a program that does nothing costs 23 ns (6.18, a two-CPU virtual machine, December 2026).
 
 use aya_ebpf::{
     helpers::{bpf_get_current_comm, bpf_get_current_pid_tgid},
