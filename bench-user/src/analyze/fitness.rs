@@ -24,7 +24,8 @@ impl Judge<'_> {
         };
         if missed > 0 {
             return Err(format!(
-                "the kernel skipped {missed} events that `{metric}` counts, so it is a lower bound"
+                "{missed} events that `{metric}` counts were missed{}, so it is a lower bound",
+                causes(stage, block)
             ));
         }
         Ok(())
@@ -45,6 +46,15 @@ fn explained(stage: &StageRecord, metric: &str) -> u64 {
         }
         _ => 0,
     }
+}
+
+/// Why events of a block were missed, as far as the record says.
+fn causes(stage: &StageRecord, block: &str) -> String {
+    let probe = if block == "syscalls" { "syscalls_" } else { "sched_" };
+    let lost = &stage.observer_cost.lost;
+    let named = lost.iter().filter(|(cause, n)| cause.starts_with(probe) && **n > 0);
+    let named: Vec<_> = named.map(|(cause, n)| format!("{cause} {n}")).collect();
+    if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
 }
 
 /// Whether counts of the stage are lower bounds, because the kernel skipped events.
@@ -70,6 +80,7 @@ mod tests {
         });
         let fit = |metric| Judge::of(&run.plan, &run.targets[0]).is_fit(&stage, metric);
         assert!(fit("syscalls.by_name.read.count").unwrap_err().contains("lower bound"));
+        assert!(!fit("syscalls.total").unwrap_err().contains('('), "no cause is in the record");
         assert_eq!(fit("sched.per_sec"), Ok(()));
         assert_eq!(fit("load.achieved_rps"), Ok(()));
         assert_eq!(fit("explain.syscalls.by_name.read.count"), Ok(()));
@@ -86,5 +97,21 @@ mod tests {
         assert!(fit("explain.syscalls.by_name.read.sum_ns").unwrap_err().contains("2 events"));
         assert_eq!(fit("explain.io_uring.submitted.count"), Ok(()));
         assert_eq!(fit("syscalls.per_sec"), Ok(()));
+    }
+
+    #[test]
+    fn the_cause_of_a_loss_stands_with_what_it_spoils() {
+        let run = a_run().target("a").done();
+        let mut stage = a_stage(100);
+        stage.observer_cost.lost =
+            [("sched_threads_full".to_owned(), 4), ("syscalls_missed".to_owned(), 9)].into();
+        stage.sched = stage.sched.map(|mut block| {
+            block.missed = 4;
+            block
+        });
+        let fit = |metric| Judge::of(&run.plan, &run.targets[0]).is_fit(&stage, metric);
+        let why = fit("sched.per_request").unwrap_err();
+        assert!(why.contains("missed (sched_threads_full 4), so"), "{why}");
+        assert_eq!(fit("syscalls.per_request"), Ok(()), "the block itself decides");
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
     warnings.extend(stages_where(steps, "requests failed or were not answered 2xx", |s| {
         s.load.outcomes.failed() + s.load.outcomes.non_2xx() > 0
     }));
-    let skipped = "the kernel skipped events, counts are lower bounds";
+    let skipped = "events were missed, counts are lower bounds";
     warnings.extend(stages_where(steps, skipped, fitness::events_are_missing));
     warnings.extend(hidden_work::warning(run, steps));
     warnings.extend(strangers(steps));

@@ -167,9 +167,13 @@ impl Reading {
     }
 
     pub(super) fn lost_since(&self, then: &Self) -> BTreeMap<String, u64> {
-        match (&self.sched, &then.sched) {
-            (Measured::Value(now), Measured::Value(then)) => now.lost_since(then),
-            _ => BTreeMap::new(),
+        let mut lost = BTreeMap::new();
+        if let (Measured::Value(now), Measured::Value(then)) = (&self.sched, &then.sched) {
+            lost.extend(now.lost_since(then));
         }
+        if let (Measured::Value(now), Measured::Value(then)) = (&self.syscalls, &then.syscalls) {
+            lost.extend(now.lost_since(then));
+        }
+        lost
     }
 }

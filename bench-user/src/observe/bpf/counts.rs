@@ -50,6 +50,19 @@ impl SyscallReading {
         self.by_number.iter().sum::<u64>() + self.compat + self.unknown
     }
 
+    /// Failures between two readings, by cause; causes without one are left out.
+    #[must_use]
+    pub(crate) fn lost_since(&self, earlier: &Self) -> BTreeMap<String, u64> {
+        [
+            ("syscalls_missed", self.missed - earlier.missed),
+            ("syscalls_filter_failed", self.filter_failed - earlier.filter_failed),
+        ]
+        .into_iter()
+        .filter(|(_, n)| *n > 0)
+        .map(|(cause, n)| (cause.to_owned(), n))
+        .collect()
+    }
+
     /// Those of one number.
     #[must_use]
     pub(crate) fn of(&self, number: Sysno) -> u64 {
