@@ -1,11 +1,11 @@
 //! What naming a process's addresses takes, kept while the process lives.
 //!
 //! Source: `/proc/PID/maps`, `/proc/PID/root` and the process id in its own namespace. A process
-//! is looked at when it is first seen, when it has become another program, and at every edge of a
-//! window. The root is kept open, so files of a container can still be read when its last process
+//! is looked at when it is first seen, each time that it has been known twice as long, when it has
+//! become another program, and at every edge of a window. The root is kept open, so files of a container can still be read when its last process
 //! is gone.
-//! Blind to: processes that begin and end between two looks; libraries loaded after the last look
-//! at a process that is gone.
+//! Blind to: processes that begin and end between two looks; libraries loaded in the second half of
+//! the life of a process that is gone at the end.
 //! Costs: one read of `maps`, which takes the process's memory lock for reading.
 
 use std::collections::HashMap;
@@ -19,6 +19,7 @@ use procfs::process::{MMPermissions, MMapPath, Process as Proc};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
 use super::compiled::Compiled;
+use crate::clock;
 
 /// So many processes are kept; further ones have no names.
 const KEPT: usize = 1_000;
@@ -46,6 +47,8 @@ pub(super) struct Process {
     code: Vec<Mapping>,
     root: Arc<File>,
     own_pid: u32,
+    first_seen_ns: u64,
+    looked_at_ns: u64,
 }
 
 /// A piece of executable memory.
@@ -71,21 +74,21 @@ pub(super) enum Holds {
 
 impl Processes {
     /// Looks at the processes of a cgroup and below. Those known already are looked at again when
-    /// they have become another program, or when `afresh` says so.
+    /// they have become another program or have been known twice as long, or when `afresh` says so.
     pub(in crate::observe) fn look(&mut self, cgroup: &Path, afresh: bool) {
         for pid in pids(cgroup) {
             let known = self.seen.get(&pid);
             if known.is_none() && self.seen.len() >= KEPT {
                 continue;
             }
-            if let Some(known) = known
-                && !afresh
-                && executable(pid).is_some_and(|now| now == known.executable)
-            {
+            let same = known.filter(|k| executable(pid).is_some_and(|now| now == k.executable));
+            let now_ns = clock::now_ns();
+            if same.is_some_and(|known| !afresh && !known.is_due(now_ns)) {
                 continue;
             }
+            let first_seen_ns = same.map_or(now_ns, |known| known.first_seen_ns);
             // One that ends meanwhile stays as it was.
-            if let Some(process) = self.read(pid) {
+            if let Some(process) = self.read(pid, (first_seen_ns, now_ns)) {
                 self.seen.insert(pid, Arc::new(process));
             }
         }
@@ -96,7 +99,7 @@ impl Processes {
         self.seen.get(&pid).map(Arc::as_ref)
     }
 
-    fn read(&mut self, pid: u32) -> Option<Process> {
+    fn read(&mut self, pid: u32, (first_seen_ns, looked_at_ns): (u64, u64)) -> Option<Process> {
         let proc = Proc::new(i32::try_from(pid).ok()?).ok()?;
         let maps = proc.maps().ok()?;
         let code = maps.into_iter().filter(|map| map.perms.contains(MMPermissions::EXECUTE));
@@ -109,6 +112,8 @@ impl Processes {
             code: code.map(mapping).collect(),
             root: self.root(pid)?,
             own_pid: u32::try_from(own_pid).ok()?,
+            first_seen_ns,
+            looked_at_ns,
         })
     }
 
@@ -129,6 +134,12 @@ impl Processes {
 }
 
 impl Process {
+    /// It has been known twice as long as when it was last looked at: what it loads, it mostly
+    /// loads at its start.
+    fn is_due(&self, now_ns: u64) -> bool {
+        now_ns - self.first_seen_ns >= 2 * (self.looked_at_ns - self.first_seen_ns)
+    }
+
     /// The memory around an address.
     pub(super) fn mapping(&self, address: u64) -> Option<&Mapping> {
         let after = self.code.partition_point(|mapping| mapping.start <= address);
