@@ -3,6 +3,10 @@
 /// Stacks that can be told apart at once, unless the loader asks for fewer: 1 KiB each.
 pub const TRACE_SLOTS: u32 = 32_768;
 
+/// Stacks that find their place among the [`TRACE_SLOTS`] taken and have a second one, unless the
+/// loader asks for fewer. Their ids begin at [`TRACE_SLOTS`].
+pub const SPILL_SLOTS: u32 = 4_096;
+
 /// Stacks of one process and thread name that can be counted, unless the loader asks for fewer.
 pub const COUNT_SLOTS: u32 = 16_384;
 
@@ -12,6 +16,8 @@ pub mod maps {
     pub const COUNTS: &str = "STACK_COUNTS";
     /// Stack traces of both kinds, by the id that the kernel gave.
     pub const TRACES: &str = "STACK_TRACES";
+    /// Stack traces that found their place in [`TRACES`] taken.
+    pub const SPILL: &str = "STACK_SPILL";
     /// Per-CPU hash from [`super::StackKey`] to a number of samples.
     pub const ON_CPU: &str = "STACKS_ON_CPU";
     /// Per-CPU hash from [`super::StackKey`] to [`super::Blocked`].
@@ -78,7 +84,7 @@ pub struct Away {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StackCounts {
-    /// The stack's place was taken by another one: it is counted without its frames.
+    /// Both of the stack's places were taken by others: it is counted without its frames.
     pub sample_collisions: u64,
     /// The hash of stacks was full: the sample has no stack.
     pub sample_full: u64,

@@ -18,7 +18,7 @@ use aya_ebpf::{
 };
 use bench_ebpf::abi::{
     TASK_DEAD, THREAD_SLOTS, ThreadKey,
-    stacks::{Away, Blocked, COUNT_SLOTS, StackCounts, StackKey, TRACE_SLOTS},
+    stacks::{Away, Blocked, COUNT_SLOTS, SPILL_SLOTS, StackCounts, StackKey, TRACE_SLOTS},
 };
 
 use crate::filter::{self, Scope};
@@ -34,6 +34,10 @@ static STACK_COUNTS: PerCpuArray<StackCounts> = PerCpuArray::with_max_entries(1,
 /// One slot a hash of a stack, without chaining: what is there first stays.
 #[map]
 static STACK_TRACES: StackTrace = StackTrace::with_max_entries(TRACE_SLOTS, 0);
+
+/// Where the place was taken: few stacks come here, so next to none of them meets another.
+#[map]
+static STACK_SPILL: StackTrace = StackTrace::with_max_entries(SPILL_SLOTS, 0);
 
 // Preallocated, as the kernel demands of a program in a timer's interrupt; per CPU, because an
 // atomic add cannot be written in Rust for this target.
@@ -169,8 +173,8 @@ fn enter(counts: &mut StackCounts, key: &StackKey, ns: u64) {
 /// The current thread's stack, and whether one of its halves collided with another stack.
 #[inline(always)]
 fn stack(ctx: &impl StackIdContext) -> (StackKey, bool) {
-    let kernel = id(ctx.get_stackid(&STACK_TRACES, 0));
-    let user = id(ctx.get_stackid(&STACK_TRACES, u64::from(BPF_F_USER_STACK)));
+    let kernel = id(ctx, 0);
+    let user = id(ctx, u64::from(BPF_F_USER_STACK));
     let key = StackKey {
         tgid: (bpf_get_current_pid_tgid() >> 32) as u32,
         user,
@@ -181,10 +185,15 @@ fn stack(ctx: &impl StackIdContext) -> (StackKey, bool) {
     (key, user == EEXIST || kernel == EEXIST)
 }
 
+/// The id of a half, or the errno.
 #[inline(always)]
-fn id(found: Result<i64, i32>) -> i32 {
-    match found {
+fn id(ctx: &impl StackIdContext, flags: u64) -> i32 {
+    match ctx.get_stackid(&STACK_TRACES, flags) {
         Ok(id) => id as i32,
+        Err(EEXIST) => match ctx.get_stackid(&STACK_SPILL, flags) {
+            Ok(id) => id as i32 + TRACE_SLOTS as i32,
+            Err(errno) => errno,
+        },
         Err(errno) => errno,
     }
 }

@@ -14,7 +14,7 @@ use aya::Ebpf;
 use aya::programs::PerfEvent;
 use aya::programs::perf_event::{PerfEventConfig, PerfEventScope, SamplePolicy, SoftwareEvent};
 use bench_ebpf::abi::THREAD_SLOTS;
-use bench_ebpf::abi::stacks::{COUNT_SLOTS, TRACE_SLOTS, maps, programs};
+use bench_ebpf::abi::stacks::{COUNT_SLOTS, SPILL_SLOTS, TRACE_SLOTS, maps, programs};
 
 pub(super) use reading::Reading;
 
@@ -33,6 +33,7 @@ pub(super) const PART: Part = Part {
     globals: |kernel| Ok(offsets(kernel).map(|found| found.globals()).unwrap_or_default()),
     maps: &[
         (maps::TRACES, TRACE_SLOTS),
+        (maps::SPILL, SPILL_SLOTS),
         (maps::ON_CPU, COUNT_SLOTS),
         (maps::OFF_CPU, COUNT_SLOTS),
         (maps::AWAY, THREAD_SLOTS),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aya::Ebpf;
 use aya::maps::{Map, MapData, MapError, PerCpuArray, PerCpuHashMap, StackTraceMap};
-use bench_ebpf::abi::stacks::{Blocked, StackCounts, StackKey, maps, programs};
+use bench_ebpf::abi::stacks::{Blocked, StackCounts, StackKey, TRACE_SLOTS, maps, programs};
 
 use super::super::super::fdinfo;
 use super::fold::{self, Naming};
@@ -224,14 +224,25 @@ fn traces<'a>(
     keys: impl Iterator<Item = &'a StackKey>,
 ) -> Result<HashMap<i32, Vec<u64>>, String> {
     let ids: HashSet<i32> = keys.flat_map(|key| [key.user, key.kernel]).collect();
-    open(ebpf, maps::TRACES, |map| {
+    let ids = || ids.iter().filter_map(|id| Some((*id, u32::try_from(*id).ok()?)));
+    let mut traces = frames(ebpf, maps::TRACES, ids().filter(|(_, id)| *id < TRACE_SLOTS))?;
+    let spilt = ids().filter_map(|(id, key)| Some((id, key.checked_sub(TRACE_SLOTS)?)));
+    traces.extend(frames(ebpf, maps::SPILL, spilt)?);
+    Ok(traces)
+}
+
+/// Addresses of stacks by their id, found by their key in one map.
+fn frames(
+    ebpf: &Ebpf,
+    name: &str,
+    mut ids: impl Iterator<Item = (i32, u32)>,
+) -> Result<HashMap<i32, Vec<u64>>, String> {
+    open(ebpf, name, |map| {
         let map = StackTraceMap::try_from(map)?;
-        let wanted = ids.into_iter().filter_map(|id| Some((id, u32::try_from(id).ok()?)));
-        wanted
-            .map(|(id, key)| {
-                let trace = map.get(&key, 0)?;
-                Ok((id, trace.frames().iter().map(|frame| frame.ip).collect()))
-            })
-            .collect()
+        let of = |(id, key)| {
+            let trace = map.get(&key, 0)?;
+            Ok((id, trace.frames().iter().map(|frame| frame.ip).collect()))
+        };
+        ids.by_ref().map(of).collect()
     })
 }
