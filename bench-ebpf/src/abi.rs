@@ -3,6 +3,9 @@
 //! Every type is `repr(C)`, made of `u64` and `u32` without padding, so a value means the same
 //! bytes on both sides; the sizes are asserted below.
 
+/// The iterator over all tasks.
+pub mod tasks;
+
 use crate::hist::BUCKETS;
 
 pub mod calls;
@@ -13,12 +16,20 @@ pub mod uring;
 /// Syscall numbers that have a slot of their own; x86_64 and aarch64 use fewer than 480 in 2026.
 pub const SYSCALL_SLOTS: usize = 512;
 
-/// Threads that can be in the books at once, unless the loader asks for more.
+/// Threads that can be in the books at once, unless the loader asks for more; each takes about
+/// 250 bytes of the kernel's memory.
 pub const THREAD_SLOTS: u32 = 16_384;
+
+/// Bytes of the ring of ended threads: some 20,000 between two readings. Where it is full they
+/// stay in the hash.
+pub const ENDED_BYTES: u32 = 4 << 20;
 
 /// `task_struct.thread_info.status` of x86: the present syscall came through the 32-bit entry
 /// (arch/x86/include/asm/thread_info.h, `TS_COMPAT`).
 pub const TS_COMPAT: u32 = 2;
+
+/// `task_struct.__state`: the thread is on a CPU or waits for one.
+pub const TASK_RUNNING: u32 = 0;
 
 /// `task_struct.__state`: the thread is switched away from for the last time
 /// (include/linux/sched.h, `TASK_DEAD`; the same value since 4.14).
@@ -44,6 +55,8 @@ pub mod programs {
     pub const SYS_ENTER_CLASSIC: &str = "sys_enter_tp";
     /// `sched_switch` as a BTF tracepoint.
     pub const SCHED_SWITCH: &str = "sched_switch";
+    /// `sched_process_exec` as a BTF tracepoint.
+    pub const SCHED_EXEC: &str = "sched_exec";
 }
 
 /// Names of the read-only globals, set before loading; an offset is in bytes from the start of
@@ -98,13 +111,15 @@ pub struct SchedCounts {
     pub switches: u64,
     /// A thread whose past was unknown was seen for the first time: no wait is entered.
     pub first_sights: u64,
-    /// More than one stint since the thread was last seen: their waits cannot be told apart and
-    /// are not entered.
+    /// Not exactly one stint by the kernel's books since the thread was last seen: the wait
+    /// cannot be told and is not entered.
     pub merged: u64,
     /// An id was taken over by another thread, whose books go on from there.
     pub reset: u64,
     /// The hash of threads was full.
     pub threads_full: u64,
+    /// The ring of ended threads was full: so many ended ones have stayed in the hash.
+    pub ended_in_hash: u64,
     /// The test whether a thread is ours failed.
     pub filter_failed: u64,
 }
@@ -135,6 +150,15 @@ pub struct Books {
     pub nivcsw: u64,
 }
 
+impl Books {
+    /// Switches of both kinds: each time that it left a CPU.
+    #[must_use]
+    #[inline(always)]
+    pub const fn switches(&self) -> u64 {
+        self.nvcsw + self.nivcsw
+    }
+}
+
 /// What is kept of a thread.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +172,14 @@ pub struct ThreadEntry {
     pub task: u64,
     /// How often that has happened to this id.
     pub takeovers: u64,
+    /// When it was first seen, or took the id over, boot time in ns.
+    pub first_at: u64,
+    /// When it ended, boot time in ns; 0 while it lives.
+    pub ended_at: u64,
+    /// How often it came back after stints outside of the target.
+    pub absences: u64,
+    /// What was booked between leaving and the end of the first stint back: not the target's.
+    pub away: Books,
     /// When it was first seen; zero for a thread that was born in the target while we watch.
     pub first: Books,
     /// When it was last switched away from.
@@ -156,18 +188,40 @@ pub struct ThreadEntry {
     pub comm: [u8; 16],
 }
 
+/// A thread after its last switch.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EndedThread {
+    /// Its name.
+    pub key: ThreadKey,
+    /// Its entry, which is no longer in the hash.
+    pub entry: ThreadEntry,
+}
+
 const _: () = {
     // A per-CPU value may be 32 KiB at most (mm/percpu, PCPU_MIN_UNIT_SIZE).
     assert!(size_of::<SyscallCounts>() == (SYSCALL_SLOTS + 3) * 8 && SYSCALL_SLOTS <= 4096 - 3);
-    assert!(size_of::<SchedCounts>() == (BUCKETS + 6) * 8);
+    assert!(size_of::<SchedCounts>() == (BUCKETS + 7) * 8);
     assert!(size_of::<ThreadKey>() == 16);
     assert!(size_of::<Books>() == 40);
-    assert!(size_of::<ThreadEntry>() == 24 + 2 * 40 + 16);
+    assert!(size_of::<ThreadEntry>() == 48 + 3 * 40 + 16);
+    assert!(size_of::<EndedThread>() == 16 + 184);
 };
+
+/// A value at the start of these bytes, which came from a ring or an iterator; `None` where they
+/// are too few.
+#[cfg(feature = "user")]
+#[must_use]
+pub fn value_of<T: aya::Pod>(bytes: &[u8]) -> Option<T> {
+    let bytes = bytes.get(..size_of::<T>())?;
+    // SAFETY: as many bytes as the value has, at any alignment, and every byte pattern is one.
+    Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
+}
 
 #[cfg(feature = "user")]
 mod pod {
-    use super::{SchedCounts, SyscallCounts, ThreadEntry, ThreadKey};
+    use super::tasks::TaskRecord;
+    use super::{EndedThread, SchedCounts, SyscallCounts, ThreadEntry, ThreadKey};
 
     // SAFETY: `repr(C)`, integers only, no padding (the sizes are asserted above): every byte
     // pattern is a value.
@@ -178,4 +232,8 @@ mod pod {
     unsafe impl aya::Pod for ThreadKey {}
     // SAFETY: as above.
     unsafe impl aya::Pod for ThreadEntry {}
+    // SAFETY: as above.
+    unsafe impl aya::Pod for EndedThread {}
+    // SAFETY: as above.
+    unsafe impl aya::Pod for TaskRecord {}
 }

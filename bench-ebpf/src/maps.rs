@@ -4,6 +4,8 @@
 //! big value makes a reading one lookup, and an add needs no atomic because the hooks run with
 //! preemption off or behind the kernel's recursion guard.
 
+pub(crate) mod tasks;
+
 use aya_ebpf::{
     Global,
     macros::map,
@@ -23,9 +25,9 @@ pub(crate) static SYSCALLS: PerCpuArray<SyscallCounts> = PerCpuArray::with_max_e
 #[map]
 pub(crate) static SCHED: PerCpuArray<SchedCounts> = PerCpuArray::with_max_entries(1, 0);
 
-/// Preallocated, because memory cannot be had safely inside `sched_switch` on older kernels. User
-/// space takes ended threads out at every reading, so the size bounds the threads alive plus
-/// those that end between two readings.
+/// Preallocated, because memory cannot be had safely inside `sched_switch` on older kernels. A
+/// thread that ends moves into the ring of ended threads, so the size bounds the threads alive;
+/// while that ring is full it stays here until user space takes it out.
 #[map]
 pub(crate) static THREADS: HashMap<ThreadKey, ThreadEntry> =
     HashMap::with_max_entries(THREAD_SLOTS, 0);

@@ -4,4 +4,5 @@ mod calls;
 mod sched;
 mod stacks;
 mod syscall;
+mod tasks;
 mod uring;

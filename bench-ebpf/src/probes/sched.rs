@@ -1,6 +1,7 @@
 //! Switches, waits for a CPU and time on it, from the kernel's own books.
 //!
-//! Hook: `sched_switch` (BTF tracepoint), when one of ours goes off the CPU. It is then still
+//! Hooks: `sched_process_exec`, for ids that go to another thread; and `sched_switch` (both BTF
+//! tracepoints), when one of ours goes off the CPU. It is then still
 //! `current`, so the cgroup test is of exactly the thread that we account. The books
 //! (`sched_info`, `se`, `nvcsw`, `nivcsw`) are brought up to date before the hook runs
 //! (kernel/sched/core.c, `__schedule`, 5.10 to 7.3), so two readings give this stint's wait and
@@ -10,16 +11,18 @@
 //! a program that does nothing costs 23 ns (6.18, a two-CPU virtual machine, December 2026).
 
 use aya_ebpf::{
-    helpers::{bpf_get_current_comm, bpf_get_current_pid_tgid},
+    bindings::BPF_RB_NO_WAKEUP,
+    helpers::{bpf_get_current_comm, bpf_get_current_pid_tgid, generated::bpf_ktime_get_boot_ns},
     macros::btf_tracepoint,
     programs::BtfTracePointContext,
 };
 use bench_ebpf::{
-    abi::{Books, SchedCounts, TASK_DEAD, ThreadEntry, ThreadKey},
+    abi::{Books, EndedThread, SchedCounts, TASK_DEAD, ThreadEntry, ThreadKey},
     hist,
 };
 
 use crate::filter::{self, Scope};
+use crate::maps::tasks::ENDED;
 use crate::maps::{
     NIVCSW, NVCSW, PCOUNT, RUN_DELAY, SCHED, START_BOOTTIME, STATE, SUM_EXEC, THREADS,
     WATCHING_SINCE,
@@ -50,6 +53,21 @@ pub(crate) fn sched_switch(ctx: BtfTracePointContext) -> i32 {
     0
 }
 
+/// An exec by another thread than the first hands that one's id and start to it. Arguments: the
+/// thread, its id before, the program.
+#[btf_tracepoint(function = "sched_process_exec")]
+pub(crate) fn sched_exec(ctx: BtfTracePointContext) -> i32 {
+    let before = u64::from(ctx.arg::<u32>(1));
+    if let Scope::Ours = filter::current()
+        && bpf_get_current_pid_tgid() & 0xffff_ffff != before
+        && let Some(counts) = SCHED.get_ptr_mut(0)
+    {
+        // SAFETY: as above, but for interrupts, in which no switch takes place.
+        unsafe { (*counts).reset += 1 };
+    }
+    0
+}
+
 #[inline(always)]
 fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     let prev: *const u8 = ctx.arg(1);
@@ -60,10 +78,10 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     let key = ThreadKey { tid: ids & 0xffff_ffff, start_ns };
     let ended = u32::from(load::<u32>(prev, STATE.load()) & TASK_DEAD != 0);
 
-    let Some(entry) = THREADS.get_ptr_mut(key) else {
+    let Some(known) = THREADS.get_ptr_mut(key) else {
         // Whoever was born in the target is seen at the first switch; a thread that has had
         // others was elsewhere then, and what it did there is not ours to count.
-        let born_here = start_ns >= WATCHING_SINCE.load() && now.pcount == 1;
+        let born_here = start_ns >= WATCHING_SINCE.load() && now.switches() == 1;
         let first = if born_here { NO_BOOKS } else { now };
         if born_here {
             enter_wait(counts, &first, &now);
@@ -77,10 +95,20 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
             tgid: (ids >> 32) as u32,
             task,
             takeovers: 0,
+            first_at: boot_ns(),
+            ended_at: if ended != 0 { boot_ns() } else { 0 },
+            absences: 0,
+            away: NO_BOOKS,
             first,
             last: now,
             comm,
         };
+        if ended != 0 {
+            if pass_on(&key, &entry) {
+                return;
+            }
+            counts.ended_in_hash += 1;
+        }
         if THREADS.insert(key, entry, 0).is_err() {
             counts.threads_full += 1;
         }
@@ -88,23 +116,69 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     };
     // SAFETY: a thread is switched away from on one CPU at a time, so this entry has one writer;
     // user space only takes out ended ones.
-    let entry = unsafe { &mut *entry };
+    let entry = unsafe { &mut *known };
     if entry.task != task {
-        // An exec by another thread than the first takes over the first one's id and start.
-        counts.reset += 1;
+        // An exec took the id over.
         entry.task = task;
         entry.takeovers += 1;
         entry.first = now;
+        entry.first_at = boot_ns();
+        entry.away = NO_BOOKS;
     } else {
         enter_wait(counts, &entry.last, &now);
+        // Every switch inside is seen, so others were made outside. Not by `pcount`, which
+        // kernels that leave sleepers on the queue do not always raise by one.
+        if now.switches() - entry.last.switches() != 1 {
+            entry.absences += 1;
+            add_between(&mut entry.away, &entry.last, &now);
+        }
     }
     entry.last = now;
     entry.ended = ended;
     if ended != 0 {
         // It may have executed another program since it was first seen.
         entry.comm = bpf_get_current_comm().unwrap_or_default();
+        entry.ended_at = boot_ns();
         note(ctx, &key, "ended");
+        if pass_on(&key, entry) {
+            // It is there: this thread ends once.
+            let _ = THREADS.remove(key);
+        } else {
+            counts.ended_in_hash += 1;
+        }
     }
+}
+
+/// Puts an ended thread into the ring; false where that is full.
+#[inline(always)]
+fn pass_on(key: &ThreadKey, entry: &ThreadEntry) -> bool {
+    let Some(mut slot) = ENDED.reserve::<EndedThread>(0) else {
+        return false;
+    };
+    let to = slot.as_mut_ptr();
+    // SAFETY: the slot has the size and alignment of the value, and every byte of it is written.
+    unsafe {
+        (*to).key = *key;
+        (*to).entry = *entry;
+    }
+    slot.submit(u64::from(BPF_RB_NO_WAKEUP));
+    true
+}
+
+#[inline(always)]
+fn add_between(sum: &mut Books, before: &Books, now: &Books) {
+    sum.run_delay += now.run_delay - before.run_delay;
+    sum.pcount += now.pcount - before.pcount;
+    sum.sum_exec += now.sum_exec - before.sum_exec;
+    sum.nvcsw += now.nvcsw - before.nvcsw;
+    sum.nivcsw += now.nivcsw - before.nivcsw;
+}
+
+/// Only at the ends of a thread's life: a clock read costs more than the rest.
+#[inline(always)]
+fn boot_ns() -> u64 {
+    // SAFETY: a helper without arguments.
+    unsafe { bpf_ktime_get_boot_ns() }
 }
 
 /// A line for `--probe-log`; nothing in a normal build, where it would cost time at every event.
@@ -134,7 +208,7 @@ fn enter_wait(counts: &mut SchedCounts, before: &Books, now: &Books) {
 }
 
 #[inline(always)]
-fn books(task: *const u8) -> Books {
+pub(super) fn books(task: *const u8) -> Books {
     Books {
         run_delay: load(task, RUN_DELAY.load()),
         pcount: load(task, PCOUNT.load()),

@@ -64,6 +64,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
             ..Sched::default()
         }),
         threads: Measured::Value(vec![a_thread(0.5, 0.01), a_thread(0.1, 0.0)]),
+        ended: Measured::Value(Vec::new()),
         perf: BTreeMap::new(),
         cgroup: a_cgroup(0.6),
         net: Measured::Value(Net::default()),

@@ -167,6 +167,7 @@ pub(super) fn template() -> StageRecord {
         syscalls: Measured::Value(Syscalls { per_request: Some(0.0), ..Syscalls::default() }),
         sched: Measured::Value(Sched { migrations: zero(), ..Sched::default() }),
         threads: Measured::Value(vec![Thread::default()]),
+        ended: Measured::default(),
         perf: BTreeMap::from([(
             "context-switches".to_owned(),
             Measured::Value(PerfCount { value: 0, scaled: false }),

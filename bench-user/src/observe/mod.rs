@@ -17,6 +17,7 @@ mod reading;
 mod sample;
 mod set;
 mod symbols;
+mod thread_table;
 pub mod threads;
 mod trial;
 
@@ -34,6 +35,7 @@ pub use overhead::{Bias, Decision, Overhead};
 pub use perf::{PerfObserver, PerfReading};
 pub use probe_estimate::{Added, ProbeEstimate, probe_estimate};
 pub use reading::Look;
-pub use sample::{CgroupUse, Count, ObserverCost, PerfCount, Sample, Sched, Syscalls, Thread};
+pub use sample::{CgroupUse, Count, ObserverCost, PerfCount, Sample, Sched, Syscalls};
 pub use set::ObserverSet;
+pub use thread_table::{EndedGroup, Thread, ThreadKind};
 pub use trial::trial;

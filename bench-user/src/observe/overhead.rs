@@ -68,7 +68,9 @@ impl Overhead {
             let run_ns = bias.corrected(*cost);
             match name {
                 PartName::Explain(kind) => overhead.explain_ns.push((*kind, run_ns)),
-                PartName::Sched | PartName::Syscalls => overhead.base_ns += run_ns,
+                PartName::Sched | PartName::Syscalls | PartName::Tasks => {
+                    overhead.base_ns += run_ns
+                }
             }
         }
         overhead

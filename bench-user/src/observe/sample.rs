@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::explained::Explained;
 use super::machine::MachineUse;
 use super::net::Net;
+use super::thread_table::{EndedGroup, Thread};
 use crate::distribution::Distribution;
 use crate::measured::Measured;
 
@@ -25,6 +26,9 @@ pub struct Sample {
     pub sched: Measured<Sched>,
     /// Every thread that was seen in the window, busiest first.
     pub threads: Measured<Vec<Thread>>,
+    /// Those of them that ended, by name, and together with those that are not listed one by one.
+    #[serde(default)]
+    pub ended: Measured<Vec<EndedGroup>>,
     /// perf counters on the cgroup, by name.
     pub perf: BTreeMap<String, Measured<PerfCount>>,
     /// The cgroup's own books.
@@ -49,6 +53,7 @@ impl Sample {
             syscalls: Measured::unavailable(why),
             sched: Measured::unavailable(why),
             threads: Measured::unavailable(why),
+            ended: Measured::unavailable(why),
             perf: BTreeMap::new(),
             cgroup: CgroupUse::unavailable(why),
             net: Measured::unavailable(why),
@@ -127,31 +132,6 @@ pub struct Sched {
     pub switches_seen: u64,
     /// Skipped events and failed map operations; with any, the figures here are lower bounds.
     pub missed: u64,
-}
-
-/// One thread in the window.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Thread {
-    /// Thread id in the host's pid namespace.
-    pub tid: u32,
-    /// Process id.
-    pub pid: u32,
-    /// Thread name.
-    pub comm: String,
-    /// Share of the window on a CPU, 0..=1.
-    pub oncpu_ratio: f64,
-    /// Share of the window waiting for a CPU, 0..=1.
-    pub runq_ratio: f64,
-    /// Time on a CPU, ns.
-    pub oncpu_ns: u64,
-    /// Time waiting for a CPU, ns.
-    pub runq_ns: u64,
-    /// Switches that it had to make.
-    pub switches_voluntary: u64,
-    /// Switches that it was made to make.
-    pub switches_involuntary: u64,
-    /// It ended inside the window.
-    pub exited: bool,
 }
 
 /// A perf counter of the cgroup, summed over CPUs.

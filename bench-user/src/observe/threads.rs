@@ -15,6 +15,7 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
+use crate::clock;
 use crate::host::doctor::thread_books;
 
 /// What the kernel has booked for one thread since it was born.
@@ -40,6 +41,8 @@ pub struct ThreadBooks {
     pub involuntary: u64,
     /// CPUs that it may run on, as a list.
     pub cpus_allowed: String,
+    /// When these books were read, ns of boot time.
+    pub at_ns: u64,
 }
 
 /// Reads the books of every thread in a cgroup v2 directory and its descendants, by rising tid.
@@ -109,9 +112,11 @@ fn try_read_thread(tid: u32, buffer: &mut Vec<u8>) -> io::Result<ThreadBooks> {
     };
     let (mut pid, mut voluntary, mut involuntary) = (0, 0, 0);
     let mut cpus_allowed = String::new();
+    let mut at_ns = 0;
     let (mut comm, mut start_ticks) = (String::new(), 0);
     let (mut oncpu_ns, mut runq_ns, mut timeslices) = (0, 0, 0);
     parsed("schedstat", &mut |text| {
+        at_ns = clock::boottime_ns();
         (oncpu_ns, runq_ns, timeslices) = parse_schedstat(text)?;
         Some(())
     })?;
@@ -134,7 +139,17 @@ fn try_read_thread(tid: u32, buffer: &mut Vec<u8>) -> io::Result<ThreadBooks> {
         voluntary,
         involuntary,
         cpus_allowed,
+        at_ns,
     })
+}
+
+/// CPUs that the thread of this id and start may run on, as a list; `None` when it is gone.
+pub(super) fn cpus_allowed((tid, start_ticks): (u32, u64)) -> Option<String> {
+    let read = |file| std::fs::read(format!("/proc/{tid}/task/{tid}/{file}")).ok();
+    let stat = read("stat")?;
+    let (_, start) = parse_stat(&String::from_utf8_lossy(&stat))?;
+    let (_, _, _, cpus) = parse_status(&String::from_utf8_lossy(&read("status")?))?;
+    (start == start_ticks).then_some(cpus)
 }
 
 /// The thread or cgroup ended between being named and being read.

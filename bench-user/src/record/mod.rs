@@ -22,8 +22,8 @@ use crate::ladder::StageDone;
 use crate::load::LoadSample;
 use crate::measured::Measured;
 use crate::observe::{
-    CgroupUse, Explained, MachineUse, Net, ObserverCost, PerfCount, ProbeEstimate, Sched, Syscalls,
-    Thread,
+    CgroupUse, EndedGroup, Explained, MachineUse, Net, ObserverCost, PerfCount, ProbeEstimate,
+    Sched, Syscalls, Thread,
 };
 use crate::plan::{self, Plan};
 use crate::target::{Exit, Idle, Image, TargetKind};
@@ -171,6 +171,9 @@ pub struct StageRecord {
     pub sched: Measured<Sched>,
     /// Its threads, busiest first.
     pub threads: Measured<Vec<Thread>>,
+    /// Those that ended, by name.
+    #[serde(default)]
+    pub ended: Measured<Vec<EndedGroup>>,
     /// perf counters by name.
     pub perf: std::collections::BTreeMap<String, Measured<PerfCount>>,
     /// The cgroup's own books.
@@ -218,6 +221,7 @@ impl From<StageDone> for StageRecord {
             syscalls: kernel.syscalls,
             sched: kernel.sched,
             threads: kernel.threads,
+            ended: kernel.ended,
             perf: kernel.perf,
             cgroup: kernel.cgroup,
             net: kernel.net,

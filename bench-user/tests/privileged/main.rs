@@ -12,6 +12,7 @@ mod jobs;
 mod limited_server;
 mod lives;
 mod local_ports;
+mod many;
 mod net;
 mod netns;
 mod odd;
@@ -22,6 +23,7 @@ mod probes;
 mod run;
 mod sched;
 mod server;
+mod shares;
 mod stacks;
 mod store;
 mod target;
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         calls::tests(),
         odd::tests(),
         uring::tests(),
+        many::tests(),
+        shares::tests(),
         perf::tests(),
         net::tests(),
         hosts::tests(),

@@ -166,7 +166,7 @@ fn nothing_stays_attached() -> Result<()> {
     let place = Place::new(&[])?;
     let set = observe(&place)?;
     let ours = programs_of(std::process::id())?;
-    ensure!(ours.len() == 2, "attached {ours:?}");
+    ensure!(ours.len() == 4, "attached {ours:?}");
     drop(set);
     ensure!(programs_of(std::process::id())?.is_empty(), "descriptors are still open");
     // The kernel frees programs after a grace period of its own.

@@ -49,6 +49,7 @@ fn books_equal_those_of_procfs() -> Result<()> {
             timeslices: schedstat.pcount,
             voluntary: status.voluntary_ctxt_switches.context("voluntary switches")?,
             involuntary: status.nonvoluntary_ctxt_switches.context("involuntary switches")?,
+            at_ns: thread.at_ns,
             cpus_allowed: std::fs::read_to_string(format!("/proc/{}/status", task.tid))?
                 .lines()
                 .find_map(|line| line.strip_prefix("Cpus_allowed_list:\t"))

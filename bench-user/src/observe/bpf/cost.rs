@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{BpfObserver, explain, fdinfo, part};
+use super::{BpfObserver, explain, fdinfo, part, tasks};
 use crate::clock;
 use crate::plan::Explain;
 
@@ -14,6 +14,8 @@ pub(in crate::observe) enum PartName {
     Sched,
     /// Syscalls entered.
     Syscalls,
+    /// Readings of all threads.
+    Tasks,
     /// An explanation that was asked for.
     Explain(Explain),
 }
@@ -23,6 +25,7 @@ impl std::fmt::Display for PartName {
         match self {
             Self::Sched => f.write_str("sched"),
             Self::Syscalls => f.write_str("syscalls"),
+            Self::Tasks => f.write_str("tasks"),
             Self::Explain(kind) => write!(f, "explain.{}", kind.name()),
         }
     }
@@ -83,7 +86,11 @@ impl BpfObserver {
     }
 
     fn cost(&self) -> Result<Cost, String> {
-        let base = [(PartName::Sched, &part::SCHED), (PartName::Syscalls, &part::SYSCALLS)];
+        let base = [
+            (PartName::Sched, &part::SCHED),
+            (PartName::Syscalls, &part::SYSCALLS),
+            (PartName::Tasks, &tasks::PART),
+        ];
         let attached = self.explain.iter().filter(|(_, state)| state.value().is_some());
         let kinds = attached.map(|(kind, _)| (PartName::Explain(*kind), explain::part(*kind)));
         let mut cost = Cost::default();

@@ -101,17 +101,21 @@ pub(crate) struct SchedReading {
     waits: Vec<u64>,
     /// Switches seen.
     pub(crate) switches: u64,
+    /// Ended threads that stayed in the hash because the ring was full: late, not lost.
+    pub(super) ended_in_hash: u64,
     /// Failures by cause.
     pub(crate) lost: BTreeMap<&'static str, u64>,
 }
 
 impl SchedReading {
     pub(super) fn sum<'a>(cpus: impl Iterator<Item = &'a SchedCounts>, missed: u64) -> Self {
-        let mut sum = Self { waits: vec![0; BUCKETS], switches: 0, lost: BTreeMap::new() };
+        let mut sum =
+            Self { waits: vec![0; BUCKETS], switches: 0, ended_in_hash: 0, lost: BTreeMap::new() };
         sum.lost.insert("sched_missed", missed);
         for cpu in cpus {
             add(&mut sum.waits, &cpu.waits);
             sum.switches += cpu.switches;
+            sum.ended_in_hash += cpu.ended_in_hash;
             for (cause, n) in [
                 ("sched_first_sights", cpu.first_sights),
                 ("sched_merged_stints", cpu.merged),
@@ -200,6 +204,7 @@ mod tests {
             merged: 0,
             reset: 0,
             threads_full: 0,
+            ended_in_hash: 0,
             filter_failed: 0,
         };
         let zero = SchedReading::sum([counts].iter(), 0);

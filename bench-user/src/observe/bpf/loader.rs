@@ -4,16 +4,18 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use aya::{Ebpf, EbpfLoader};
-use bench_ebpf::abi::{globals, maps};
+use bench_ebpf::abi::{globals, maps, tasks::maps as tasks_maps};
 
 use super::explain;
 use super::kernel::Kernel;
 use super::memory;
 use super::part::{self, Global, Part};
 use super::refusal::{LoadError, explain_ebpf, refused};
+use super::{slots, tasks};
 use crate::measured::Measured;
 use crate::plan::Explain;
 
@@ -26,6 +28,7 @@ pub(super) struct Loaded {
     pub(super) ebpf: Ebpf,
     pub(super) syscalls: Measured<()>,
     pub(super) sched: Measured<()>,
+    pub(super) tasks: Measured<()>,
     /// The kinds that were asked for.
     pub(super) explain: BTreeMap<Explain, Measured<()>>,
 }
@@ -42,7 +45,8 @@ pub(super) fn load(
 ) -> Result<Loaded, LoadError> {
     let object = object(with_log)?;
     let kinds = || asked.iter().map(|kind| (*kind, explain::part(*kind)));
-    let parts = [&part::SCHED, &part::SYSCALLS].into_iter().chain(kinds().map(|(_, part)| part));
+    let base = [&part::SCHED, &part::SYSCALLS, &tasks::PART];
+    let parts = base.into_iter().chain(kinds().map(|(_, part)| part));
     let mut all = Vec::new();
     let mut reasons = Vec::new();
     for part in parts {
@@ -60,7 +64,7 @@ pub(super) fn load(
             let size = move |n| if asked.contains(kind) { n } else { 1 };
             explain::part(*kind).maps.iter().map(move |(map, n)| (*map, size(*n)))
         })
-        .chain(part::SCHED.maps.iter().copied())
+        .chain([(maps::THREADS, slots::for_threads(cgroup))])
         .collect();
     memory::allow();
     let mut ebpf = open(object, kernel, &all, &sizes)?;
@@ -72,8 +76,9 @@ pub(super) fn load(
     };
     let sched = attach(&part::SCHED);
     let syscalls = attach(&part::SYSCALLS);
+    let tasks = attach(&tasks::PART);
     let explain = kinds().map(|(kind, part)| (kind, attach(part))).collect();
-    Ok(Loaded { ebpf, syscalls, sched, explain })
+    Ok(Loaded { ebpf, syscalls, sched, tasks, explain })
 }
 
 fn object(with_log: bool) -> Result<&'static [u8], LoadError> {
@@ -113,5 +118,11 @@ pub(super) fn watch(ebpf: &mut Ebpf, cgroup: &Path) -> Result<(), LoadError> {
     let map = ebpf.map_mut(maps::TARGET).ok_or_else(|| fail("the object has no map".into()))?;
     aya::maps::CgroupArray::try_from(map)
         .and_then(|mut array| array.set(0, directory.as_fd().as_raw_fd(), 0))
-        .map_err(|e| fail(format!("it is no cgroup v2 directory ({e})")))
+        .map_err(|e| fail(format!("it is no cgroup v2 directory ({e})")))?;
+    let id = directory.metadata().map_err(|e| fail(e.to_string()))?.ino();
+    let map = ebpf.map_mut(tasks_maps::TARGET_ID);
+    let map = map.ok_or_else(|| fail("the object has no map of its id".into()))?;
+    aya::maps::Array::<_, u64>::try_from(map)
+        .and_then(|mut array| array.set(0, id, 0))
+        .map_err(|e| fail(e.to_string()))
 }

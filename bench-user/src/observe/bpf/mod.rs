@@ -1,7 +1,7 @@
 //! The probes: what the kernel counted since they were attached.
 //!
 //! Wraps aya, so that no other module knows its types. Readings are cumulative and never clear a
-//! map; only threads that have ended are taken out of the hash of threads once they are read.
+//! map; only threads that have ended are taken out once they are read.
 
 mod buckets;
 mod cost;
@@ -15,20 +15,25 @@ mod memory;
 mod offsets;
 mod part;
 mod refusal;
+mod slots;
+mod tasks;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use aya::Ebpf;
-use aya::maps::{HashMap, PerCpuArray};
+use aya::maps::PerCpuArray;
 use aya::programs::Program;
-use bench_ebpf::abi::{SchedCounts, SyscallCounts, ThreadEntry, ThreadKey, maps};
+use bench_ebpf::abi::{SchedCounts, SyscallCounts, maps};
 
 pub(super) use cost::{Calibration, Cost, PartCost, PartName};
 pub(super) use counts::{SchedReading, SyscallReading};
 pub(super) use explain::ExplainReading;
 pub use hook::Hook;
 pub use refusal::LoadError;
+pub(super) use tasks::Task;
+pub(super) use threads::Entry;
 
 use super::Options;
 use super::symbols::Processes;
@@ -43,6 +48,9 @@ pub(super) struct BpfObserver {
     hook: Hook,
     syscalls: Measured<()>,
     sched: Measured<()>,
+    tasks: Measured<()>,
+    /// Ended threads that have stayed in the hash, as far as they have been taken out.
+    ended_in_hash: u64,
     explain: BTreeMap<Explain, Measured<()>>,
     cgroup: PathBuf,
     processes: Processes,
@@ -58,7 +66,7 @@ impl BpfObserver {
     pub(super) fn attach(cgroup: &Path, options: &Options) -> Result<Self, LoadError> {
         let kernel = Kernel::read(options.hook);
         let loaded = loader::load(cgroup, &kernel, &options.explain, options.probe_log)?;
-        let Loaded { mut ebpf, syscalls, sched, explain } = loaded;
+        let Loaded { mut ebpf, syscalls, sched, tasks, explain } = loaded;
         let logger =
             if options.probe_log { aya_log::EbpfLogger::init(&mut ebpf).ok() } else { None };
         let mut observer = Self {
@@ -66,6 +74,8 @@ impl BpfObserver {
             hook: kernel.hook,
             syscalls,
             sched,
+            tasks,
+            ended_in_hash: 0,
             explain,
             cgroup: cgroup.to_owned(),
             processes: Processes::default(),
@@ -88,7 +98,8 @@ impl BpfObserver {
     /// # Errors
     /// Why the first part that is not could not be.
     pub(super) fn whole(&self) -> Result<(), String> {
-        let parts = [&self.syscalls, &self.sched].into_iter().chain(self.explain.values());
+        let base = [&self.syscalls, &self.sched, &self.tasks];
+        let parts = base.into_iter().chain(self.explain.values());
         parts.map(Measured::as_result).collect::<Result<Vec<_>, _>>().map(drop).map_err(Into::into)
     }
 
@@ -153,44 +164,6 @@ impl BpfObserver {
         let values = self.per_cpu::<SchedCounts>(maps::SCHED)?;
         let missed = fdinfo::missed(&self.ebpf, &[bench_ebpf::abi::programs::SCHED_SWITCH])?;
         Ok(SchedReading::sum(values.iter(), missed))
-    }
-
-    /// Every thread in the hash; ended ones are read once more than they need, so that their
-    /// last figures are whole.
-    ///
-    /// # Errors
-    /// As [`Self::syscalls`].
-    pub(super) fn threads(&self) -> Result<Vec<(ThreadKey, ThreadEntry)>, String> {
-        let map = self.ebpf.map(maps::THREADS).ok_or("the object has no map of threads")?;
-        let map: HashMap<_, ThreadKey, ThreadEntry> =
-            HashMap::try_from(map).map_err(|e| e.to_string())?;
-        let mut threads = Vec::new();
-        for item in map.iter() {
-            let (key, mut entry) = item.map_err(|e| e.to_string())?;
-            if entry.ended != 0 {
-                // The copy may have begun before the end was written.
-                entry = map.get(&key, 0).map_err(|e| e.to_string())?;
-            }
-            threads.push((key, entry));
-        }
-        Ok(threads)
-    }
-
-    /// Takes ended threads out of the hash.
-    ///
-    /// # Errors
-    /// As [`Self::syscalls`]; a thread that is no longer there is none.
-    pub(super) fn forget(&mut self, ended: &[ThreadKey]) -> Result<(), String> {
-        let map = self.ebpf.map_mut(maps::THREADS).ok_or("the object has no map of threads")?;
-        let mut map: HashMap<_, ThreadKey, ThreadEntry> =
-            HashMap::try_from(map).map_err(|e| e.to_string())?;
-        for key in ended {
-            match map.remove(key) {
-                Ok(()) | Err(aya::maps::MapError::KeyNotFound) => {}
-                Err(e) => return Err(e.to_string()),
-            }
-        }
-        Ok(())
     }
 
     /// Passes on what the probes logged (`--probe-log`); nothing otherwise.

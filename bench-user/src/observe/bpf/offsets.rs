@@ -4,6 +4,7 @@
 //! looked up in the kernel's own type information and become constants of the programs.
 
 use bench_ebpf::abi::globals;
+use bench_ebpf::abi::tasks::globals as tasks;
 use btf_rs::{Btf, Type};
 
 use super::part::Global;
@@ -26,7 +27,7 @@ pub(super) struct Offsets {
 pub(super) enum OffsetError {
     #[error("the kernel's type information cannot be read: {0}")]
     Btf(#[from] btf_rs::Error),
-    #[error("this kernel's task_struct has no {0}; run-queue latency needs CONFIG_SCHED_INFO")]
+    #[error("this kernel's types have no {0}; run-queue latency needs CONFIG_SCHED_INFO")]
     Missing(&'static str),
 }
 
@@ -66,6 +67,40 @@ impl Offsets {
             (globals::NIVCSW, self.nivcsw),
         ]
     }
+}
+
+/// Where the iterator over all tasks finds a task's names, its cgroup and the clock of its run
+/// queue; that clock alone may be missing.
+///
+/// # Errors
+/// When the type information is broken or lacks another member.
+pub(super) fn task_globals(btf: &Btf) -> Result<Vec<Global>, OffsetError> {
+    let mut found = Vec::new();
+    for (global, name, path) in [
+        (tasks::TASK_PID, "task_struct", "pid"),
+        (tasks::TASK_TGID, "task_struct", "tgid"),
+        (tasks::TASK_COMM, "task_struct", "comm"),
+        (tasks::TASK_LEADER, "task_struct", "group_leader"),
+        (tasks::TASK_CGROUPS, "task_struct", "cgroups"),
+        (tasks::DFL_CGRP, "css_set", "dfl_cgrp"),
+        (tasks::CGROUP_KN, "cgroup", "kn"),
+        (tasks::KN_ID, "kernfs_node", "id"),
+        (tasks::CGROUP_PARENT, "cgroup", "self.parent"),
+        (tasks::CSS_CGROUP, "cgroup_subsys_state", "cgroup"),
+        (tasks::LAST_QUEUED, "task_struct", "sched_info.last_queued"),
+    ] {
+        found.push((global, offset(btf, name, path)?.ok_or(OffsetError::Missing(path))?));
+    }
+    // Only a kernel with CONFIG_FAIR_GROUP_SCHED has this way to the clock.
+    let clock = [
+        (tasks::TASK_CFS_RQ, offset(btf, "task_struct", "se.cfs_rq")?),
+        (tasks::CFS_RQ_RQ, offset(btf, "cfs_rq", "rq")?),
+        (tasks::RQ_CLOCK, offset(btf, "rq", "clock")?),
+    ];
+    if let [(a, Some(task)), (b, Some(queue)), (c, Some(clock))] = clock {
+        found.extend([(a, task), (b, queue), (c, clock)]);
+    }
+    Ok(found)
 }
 
 /// Where `thread_info.status` is in `task_struct`; `None` where the architecture or the kernel has

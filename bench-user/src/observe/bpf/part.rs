@@ -2,7 +2,7 @@
 
 use aya::Ebpf;
 use aya::programs::{BtfTracePoint, ProgramError, TracePoint};
-use bench_ebpf::abi::{globals, maps, programs};
+use bench_ebpf::abi::{globals, programs};
 
 use super::hook::Hook;
 use super::kernel::Kernel;
@@ -27,9 +27,13 @@ pub(super) struct Part {
 /// Switches and waits (`probes/sched.rs`).
 pub(super) const SCHED: Part = Part {
     globals: |kernel| Ok(Offsets::look_up(kernel.types()?)?.globals()),
-    maps: &[(maps::THREADS, bench_ebpf::abi::THREAD_SLOTS)],
-    programs: &[programs::SCHED_SWITCH],
-    attach: |ebpf, kernel| attach_btf(ebpf, kernel, programs::SCHED_SWITCH, "sched_switch"),
+    // Its hash of threads has the size that the target needs (`slots.rs`).
+    maps: &[],
+    programs: &[programs::SCHED_SWITCH, programs::SCHED_EXEC],
+    attach: |ebpf, kernel| {
+        attach_btf(ebpf, kernel, programs::SCHED_EXEC, "sched_process_exec")?;
+        attach_btf(ebpf, kernel, programs::SCHED_SWITCH, "sched_switch")
+    },
 };
 
 /// Syscalls entered (`probes/syscall.rs`).

@@ -1,41 +1,49 @@
 //! One account of every thread of the cgroup, from two sources that each know a part.
 //!
-//! For a live thread procfs has the kernel's books as they stand now, stints that still run
-//! included. For a thread that has ended only the probe has them, as of its last switch. The
-//! ledger joins the two so that every thread counts exactly once at every reading:
+//! For a live thread the kernel's books as they stand now are shown by the task iterator, or by
+//! procfs where that cannot be had, stints that still run included. For a thread that has ended
+//! only the probe has them, as of its last switch. The ledger joins the two so that every thread
+//! counts exactly once at every reading:
 //!
 //! ```text
 //!  thread          reading A              reading B            counts in [A, B)
-//!  lives on        books in procfs        books in procfs      B - A
-//!  born, lives     -                      books in procfs      B - 0
-//!  ends            books in procfs        last switch (probe)  last - A
+//!  lives on        books shown            books shown          B - A
+//!  born, lives     -                      books shown          B - 0
+//!  ends            books shown            last switch (probe)  last - A
 //!  born, ends      -                      last switch (probe)  last - 0
-//!  joins           -                      books in procfs      B - first sight
-//!  id taken over   books in procfs        books in procfs      last - A, and B - first sight
+//!  joins           -                      books shown          B - first sight
+//!  leaves, returns books shown            books shown          B - A - (return - last inside)
+//!  id taken over   books shown            books shown          last - A, and B - first sight
 //! ```
 //!
-//! procfs is read before the probe's hash, so a thread that ends in between shows up ended in
-//! the second and its final figures win. The books only grow, so the larger of two figures is
-//! the later one. Nothing is read here; this is the arithmetic.
+//! Live threads are read before the probe's ended ones, so a thread that ends in between shows
+//! up ended in the second and its final figures win. The books only grow, so the larger of two
+//! figures is the later one. Of a thread that was outside, the stints in which it left and in
+//! which it returned are left out too. Nothing is read here; this is the arithmetic.
 
 mod books;
+mod ended;
 mod known;
+mod shown;
+mod takeovers;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::hash_map::Entry as Slot;
+use std::collections::{BTreeSet, HashMap};
 
 use bench_ebpf::abi::{Books, ThreadEntry, ThreadKey};
 
 pub(super) use books::minus;
-use books::{later, plus};
-use known::{Known, comm_of, thread};
+use books::plus;
+pub use ended::ENDED_KEPT;
+use ended::Ended;
+use known::{End, Known, share};
+use shown::Shown;
 
 use crate::clock::PROC_TICK_NS;
 use crate::cpu_list;
-use crate::observe::sample::Thread;
+use crate::observe::bpf::{Entry, Task};
+use crate::observe::thread_table::{EndedGroup, Thread};
 use crate::observe::threads::ThreadBooks;
-
-/// Ended threads that are shown one by one, the busiest; the others count in the totals.
-pub const ENDED_KEPT: usize = 4096;
 
 /// A thread: its id and its start in clock ticks since boot, the finest that procfs shows.
 type Id = (u32, u64);
@@ -47,19 +55,28 @@ pub(super) struct Ledger {
     since_ticks: u64,
     /// The probe shows every thread that has been switched away from in the cgroup.
     has_probe: bool,
+    /// Number of the present reading of live threads.
+    reading: u64,
     live: HashMap<Id, Known>,
-    /// Ended, but still shown by procfs (a zombie): must not be taken for new.
-    ended_shown: HashSet<Id>,
+    /// Ended, but still shown (a zombie): must not be taken for new.
+    ended_shown: HashMap<Id, Zombie>,
     /// What ended threads had added when they ended.
     ended_sum: Books,
     /// Ended since the window began.
-    ended: Vec<(Id, Known)>,
+    ended: Ended,
+    /// Entries that the probe need not keep any more.
+    forget: Vec<ThreadKey>,
     /// Threads that vanished in this window without a last switch that the probe saw.
     pub(super) vanished: u64,
-    /// Threads at the last reading that procfs no longer shows and that have not made their last
-    /// switch: they are on their way out (or were moved away).
-    pub(super) leaving: usize,
-    window: HashMap<Id, Books>,
+}
+
+/// A thread that has ended.
+#[derive(Debug)]
+struct Zombie {
+    /// The last reading that showed it.
+    shown_in: u64,
+    /// Where its `task_struct` lay.
+    task: Option<u64>,
 }
 
 impl Ledger {
@@ -74,213 +91,190 @@ impl Ledger {
         Self { has_probe: false, ..Self::new(since_ns) }
     }
 
-    /// Joins a reading of procfs and one of the probe's hash taken after it; returns the ended
-    /// threads, to be taken out of the hash.
-    pub(super) fn update(
-        &mut self,
-        procfs: &[ThreadBooks],
-        probe: &[(ThreadKey, ThreadEntry)],
-    ) -> Vec<ThreadKey> {
-        let mut shown: HashSet<Id> = HashSet::with_capacity(procfs.len());
+    /// Joins a reading of procfs and one of the probe's threads taken after it, live and ended.
+    pub(super) fn update(&mut self, procfs: &[ThreadBooks], probe: &[Entry]) {
         let in_probe: HashMap<Id, &ThreadEntry> =
             probe.iter().map(|(key, entry)| (id_of(key), entry)).collect();
+        self.reading += 1;
         for thread in procfs {
-            let id = (thread.tid, thread.start_ticks);
-            shown.insert(id);
-            if !self.ended_shown.contains(&id) {
-                self.seen_in_procfs(id, thread, in_probe.get(&id).copied());
+            let entry = in_probe.get(&(thread.tid, thread.start_ticks)).copied();
+            self.see(Shown::by_procfs(thread, entry));
+        }
+        self.close(probe);
+    }
+
+    /// Joins a reading of the task iterator and the threads that ended before or after it. Those
+    /// that neither shows may be on their way out: the rest of the reading, [`Self::close`],
+    /// wants the probe's entries of these keys.
+    pub(super) fn update_live(&mut self, tasks: &[Task], ended: &[Entry]) -> Vec<ThreadKey> {
+        self.reading += 1;
+        // What ended while the iterator was read is shown alive and counts as ended.
+        self.end_ended(ended);
+        for task in tasks {
+            self.see(Shown::by_iterator(task));
+        }
+        self.follow_renamed(tasks);
+        let reading = self.reading;
+        let mut unseen: Vec<_> =
+            self.live.iter().filter(|(_, known)| known.seen_in != reading).collect();
+        // One that ended outside is still in the probe's hash.
+        unseen.retain(|(_, known)| !known.outside);
+        unseen.into_iter().filter_map(|(id, known)| known.key(id.0)).collect()
+    }
+
+    /// Ends a reading with what the probe still has; returns what it need not keep any more.
+    pub(super) fn close(&mut self, probe: &[Entry]) -> Vec<ThreadKey> {
+        for (key, entry) in probe {
+            self.seen_by_probe(key, entry);
+        }
+        self.end_ended(probe);
+        let reading = self.reading;
+        self.ended_shown.retain(|_, zombie| zombie.shown_in == reading);
+        self.end_gone()
+    }
+
+    /// Takes in only the threads that have ended, at any time.
+    pub(super) fn end_ended(&mut self, probe: &[Entry]) {
+        for (key, entry) in probe.iter().filter(|(_, entry)| entry.ended != 0) {
+            self.seen_by_probe(key, entry);
+            self.end(id_of(key), End::LastSwitch);
+        }
+    }
+
+    fn see(&mut self, shown: Shown<'_>) {
+        let id = (shown.tid, shown.start_ticks);
+        if let Some(zombie) = self.ended_shown.get_mut(&id) {
+            // An exec by another thread than the first gives the id a second life.
+            let is_alive = match (zombie.task, shown.task) {
+                (Some(then), Some(now)) => then != now,
+                _ => shown.entry.is_some_and(|entry| entry.ended == 0),
+            };
+            if !is_alive {
+                zombie.shown_in = self.reading;
+                return;
             }
         }
-        let is_leaving = |(key, entry): &&(ThreadKey, ThreadEntry)| {
-            entry.ended == 0 && !shown.contains(&id_of(key))
+        self.close_if_taken_over(id, shown.task, shown.entry);
+        let known = match self.live.entry(id) {
+            Slot::Occupied(known) => known.into_mut(),
+            Slot::Vacant(free) => {
+                // Without a switch behind it, it has not been anywhere else.
+                let is_new = id.1 > self.since_ticks;
+                let born_here = is_new && (!self.has_probe || shown.now.pcount <= 1);
+                free.insert(Known::first_shown(&shown, born_here))
+            }
         };
-        self.leaving = probe.iter().filter(is_leaving).count();
-        for (key, entry) in probe {
-            self.seen_by_probe(id_of(key), entry);
-        }
-        let forget = self.end_ended(probe);
-        self.end_vanished(|id| shown.contains(id) || in_probe.contains_key(id));
-        self.ended_shown.retain(|id| shown.contains(id));
-        forget
+        known.seen_in = self.reading;
+        known.shown_in = self.reading;
+        known.take_in_shown(shown);
     }
 
-    /// Takes in only the threads that have ended, without a reading of procfs, and returns them
-    /// as [`Self::update`] does.
-    pub(super) fn end_ended(&mut self, probe: &[(ThreadKey, ThreadEntry)]) -> Vec<ThreadKey> {
-        let ended = probe.iter().filter(|(_, entry)| entry.ended != 0);
-        ended
-            .map(|(key, entry)| {
-                self.seen_by_probe(id_of(key), entry);
-                self.end(id_of(key));
-                *key
-            })
-            .collect()
+    fn seen_by_probe(&mut self, key: &ThreadKey, entry: &ThreadEntry) {
+        let id = id_of(key);
+        self.close_if_taken_over(id, None, Some(entry));
+        let known = self.live.entry(id).or_insert_with(|| Known::first_in_probe(key, entry));
+        known.seen_in = self.reading;
+        known.start_ns = Some(key.start_ns);
+        known.take_in(entry);
     }
 
-    fn seen_in_procfs(&mut self, id: Id, thread: &ThreadBooks, entry: Option<&ThreadEntry>) {
-        let now = Books {
-            run_delay: thread.runq_ns,
-            pcount: thread.timeslices,
-            sum_exec: thread.oncpu_ns,
-            nvcsw: thread.voluntary,
-            nivcsw: thread.involuntary,
-        };
-        if let Some(entry) = entry {
-            self.close_if_taken_over(id, entry);
-        }
-        let is_new = id.1 > self.since_ticks;
-        // Without a switch behind it, it has not been anywhere else.
-        let born_here = is_new && (!self.has_probe || now.pcount <= 1);
-        let known = self.live.entry(id).or_insert_with(|| Known {
-            pid: thread.pid,
-            comm: String::new(),
-            cpus_allowed: String::new(),
-            base: match entry {
-                // The probe saw it first, so the time since then is ours too.
-                Some(entry) => entry.first,
-                None if born_here => Books::default(),
-                None => now,
-            },
-            now,
-            takeovers: entry.map(|entry| entry.takeovers),
-            missing: false,
-        });
-        known.now = later(known.now, now);
-        if known.comm != thread.comm {
-            known.comm.clone_from(&thread.comm);
-        }
-        if known.cpus_allowed != thread.cpus_allowed {
-            known.cpus_allowed.clone_from(&thread.cpus_allowed);
-        }
-    }
-
-    fn seen_by_probe(&mut self, id: Id, entry: &ThreadEntry) {
-        self.close_if_taken_over(id, entry);
-        let known = self.live.entry(id).or_insert_with(|| Known {
-            pid: entry.tgid,
-            comm: comm_of(entry),
-            cpus_allowed: String::new(),
-            base: entry.first,
-            now: entry.last,
-            takeovers: None,
-            missing: false,
-        });
-        known.takeovers = Some(entry.takeovers);
-        if entry.ended != 0 {
-            known.comm = comm_of(entry);
-        }
-        known.now = later(known.now, entry.last);
-    }
-
-    /// Closes the account of an id that now belongs to another thread, whose books have nothing
-    /// to do with those of the one before.
-    fn close_if_taken_over(&mut self, id: Id, entry: &ThreadEntry) {
-        let Some(known) = self.live.get(&id) else { return };
-        let (base, first) = (known.base, entry.first);
-        // The probe sees every switch, so that between the first look at a thread and the first
-        // switch that it sees lies at most the stint that was waited for.
-        let goes_on = later(base, first) == first && first.pcount <= base.pcount + 1;
-        let is_same = match known.takeovers {
-            Some(takeovers) => takeovers == entry.takeovers,
-            None => entry.takeovers == 0 && goes_on,
-        };
-        if is_same {
-            return;
-        }
-        let begin = self.window.remove(&id);
-        let Some(mut known) = self.live.remove(&id) else { return };
-        self.ended_sum = plus(self.ended_sum, minus(known.now, known.base));
-        known.base = begin.unwrap_or(known.base);
-        self.keep_ended(id, known);
-    }
-
-    /// A thread on its way out leaves the cgroup's list shortly before its last switch, so it is
-    /// given up only when a second reading misses it too.
-    fn end_vanished(&mut self, is_seen: impl Fn(&Id) -> bool) {
+    /// A thread on its way out is no longer shown shortly before its last switch, so it is given
+    /// up only when a second reading misses it too.
+    fn end_gone(&mut self) -> Vec<ThreadKey> {
         let mut gone = Vec::new();
         for (id, known) in &mut self.live {
-            let was_missing = std::mem::replace(&mut known.missing, !is_seen(id));
-            if known.missing && was_missing {
+            known.missing = known.shown_in != self.reading;
+            let is_unseen = known.seen_in != self.reading;
+            if std::mem::replace(&mut known.unseen, is_unseen) && is_unseen {
                 gone.push(*id);
             }
         }
         for id in gone {
             self.vanished += 1;
-            self.end(id);
+            self.forget.extend(self.live.get(&id).and_then(|known| known.key(id.0)));
+            self.end(id, End::Vanished);
         }
+        std::mem::take(&mut self.forget)
     }
 
-    fn end(&mut self, id: Id) {
+    fn end(&mut self, id: Id, how: End) {
         let Some(known) = self.live.remove(&id) else { return };
-        self.ended_sum = plus(self.ended_sum, minus(known.now, known.base));
-        self.ended_shown.insert(id);
-        self.keep_ended(id, known);
-    }
-
-    fn drop_idlest(&mut self) {
-        let window = &self.window;
-        self.ended.sort_by_cached_key(|(id, known)| {
-            let begin = window.get(id).copied().unwrap_or(known.base);
-            std::cmp::Reverse(minus(known.now, begin).sum_exec)
-        });
-        self.ended.truncate(ENDED_KEPT);
-    }
-
-    fn keep_ended(&mut self, id: Id, known: Known) {
-        self.ended.push((id, known));
-        // Twice as many before any is dropped, so that each is sorted once on average.
-        if self.ended.len() >= 2 * ENDED_KEPT {
-            self.drop_idlest();
+        // One that vanished may come back.
+        if how == End::LastSwitch {
+            let zombie = Zombie { shown_in: known.shown_in, task: known.task };
+            self.ended_shown.insert(id, zombie);
         }
+        self.account(known, how);
+    }
+
+    fn account(&mut self, mut known: Known, how: End) {
+        self.ended_sum = plus(self.ended_sum, known.added());
+        known.end = Some(how);
+        self.ended.keep(&known);
     }
 
     /// What all threads together have added since the ledger began.
     pub(super) fn total(&self) -> Books {
-        self.live
-            .values()
-            .fold(self.ended_sum, |sum, known| plus(sum, minus(known.now, known.base)))
+        self.live.values().fold(self.ended_sum, |sum, known| plus(sum, known.added()))
     }
 
     /// From here on [`Self::threads`] counts.
     pub(super) fn begin_window(&mut self) {
         self.vanished = 0;
         self.ended.clear();
-        self.window = self.live.iter().map(|(id, known)| (*id, known.now)).collect();
+        for known in self.live.values_mut() {
+            known.begin = Some(known.had());
+        }
     }
 
     /// Every thread and what it added since the window began, busiest first.
     pub(super) fn threads(&mut self, window_ns: u64) -> Vec<Thread> {
-        if self.ended.len() > ENDED_KEPT {
-            self.drop_idlest();
-        }
-        let live = self.live.iter().map(|(id, known)| (id, known, false));
-        let ended = self.ended.iter().map(|(id, known)| (id, known, true));
-        let mut threads: Vec<Thread> = live
-            .chain(ended)
-            .map(|(id, known, exited)| {
-                let begin = self.window.get(id).copied().unwrap_or(known.base);
-                thread(id.0, known, minus(known.now, begin), exited, window_ns)
-            })
+        let live = self.live.values().map(Known::row);
+        let rows = live.chain(self.ended.rows().iter().cloned());
+        let mut threads: Vec<Thread> = rows.map(|row| share(row, window_ns)).collect();
+        let first: HashMap<u32, String> = threads
+            .iter()
+            .filter(|thread| thread.tid == thread.pid)
+            .map(|thread| (thread.pid, thread.comm.clone()))
             .collect();
+        for thread in threads.iter_mut().filter(|thread| thread.process.is_empty()) {
+            thread.process = first.get(&thread.pid).cloned().unwrap_or_default();
+        }
         threads.sort_by_key(|t| (std::cmp::Reverse(t.oncpu_ns), t.tid));
         threads
+    }
+
+    /// All threads that ended since the window began, by name.
+    pub(super) fn ended(&self) -> Vec<EndedGroup> {
+        self.ended.groups()
+    }
+
+    /// Ids and starts in ticks of the live threads that ran for at least a hundredth of the
+    /// window.
+    pub(super) fn ran(&self, window_ns: u64) -> Vec<(u32, u64)> {
+        let ran = self.live.iter().filter(|(_, known)| known.ran(window_ns));
+        ran.map(|(id, _)| *id).collect()
+    }
+
+    /// CPUs that a thread may run on, for a ledger that is not filled from procfs.
+    pub(super) fn set_cpus_allowed(&mut self, id: (u32, u64), cpus: String) {
+        if let Some(known) = self.live.get_mut(&id) {
+            known.cpus_allowed = cpus;
+        }
     }
 
     /// CPUs that the threads may run on which ran for at least a hundredth of the window, all
     /// together; `None` where none did.
     pub(super) fn cpus_allowed(&self, window_ns: u64) -> Option<usize> {
-        let ran = self.live.iter().filter(|(id, known)| {
-            let begin = self.window.get(id).copied().unwrap_or(known.base);
-            minus(known.now, begin).sum_exec >= window_ns / 100
-        });
-        let lists: BTreeSet<&str> = ran.map(|(_, known)| known.cpus_allowed.as_str()).collect();
+        let ran = self.live.values().filter(|known| known.ran(window_ns));
+        let lists: BTreeSet<&str> = ran.map(|known| known.cpus_allowed.as_str()).collect();
         let cpus = lists.into_iter().filter_map(|list| cpu_list::parse(list).ok()).flatten();
         Some(cpus.collect::<BTreeSet<_>>().len()).filter(|n| *n > 0)
     }
 
     /// On-CPU time of each live thread so far, ns: the difference of two calls gives the busiest.
     pub(super) fn oncpu_now(&self) -> HashMap<Id, u64> {
-        self.live.iter().map(|(id, known)| (*id, known.now.sum_exec)).collect()
+        self.live.iter().map(|(id, known)| (*id, known.now.books.sum_exec)).collect()
     }
 }
 

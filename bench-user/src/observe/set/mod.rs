@@ -6,10 +6,10 @@
 
 mod cost;
 mod reads;
+mod threads;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use crate::clock;
 use crate::measured::Measured;
@@ -29,9 +29,6 @@ use cost::{Calibrated, Calibrating};
 /// Inside a window every thread is read only after so many times what the reading before took:
 /// it is at most a twentieth of the time.
 const LOOK_REST: u64 = 19;
-
-/// Longest wait for threads on their way out, ns.
-const SETTLE_NS: u64 = 1_000_000_000;
 
 /// All instruments on one target.
 pub struct ObserverSet {
@@ -158,20 +155,6 @@ impl ObserverSet {
         look
     }
 
-    /// Waits until threads that are on their way out have made their last switch, at most a
-    /// second: a process can be waited for before all its threads have left the CPU, and their
-    /// last stint is in the kernel's books only then.
-    pub fn settle(&mut self) {
-        let deadline = clock::now_ns() + SETTLE_NS;
-        loop {
-            let _known = self.read_threads();
-            if self.ledger.leaving == 0 || clock::now_ns() > deadline {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
     /// The window ends; `None` when none had begun.
     pub fn end(&mut self) -> Option<Sample> {
         let now = self.read(Extent::Edge);
@@ -181,7 +164,7 @@ impl ObserverSet {
             bpf.flush_log();
         }
         let window_ns = now.at_ns - begin.at_ns;
-        let cpus = now.books.value().and_then(|_| self.ledger.cpus_allowed(window_ns));
+        let cpus = now.books.value().and_then(|_| self.cpus_allowed(window_ns));
         let cgroup = now.cgroup_since(&begin, (cpus, self.pids_peak), window_ns);
         let perf = now.perf.since(&begin.perf);
         let cost = ObserverCost {
@@ -197,6 +180,7 @@ impl ObserverSet {
             net: now.net_since(&begin, &self.net),
             syscalls: now.syscall_block_since(&begin, window_ns),
             sched: now.sched_since(&begin, &perf, window_ns),
+            ended: now.books.clone().map(|_| self.ledger.ended()),
             threads: now.books.map(|_| self.ledger.threads(window_ns)),
             perf,
             cgroup,

@@ -1,16 +1,12 @@
 //! One reading of every instrument, in an order that keeps the skew between those that are held
 //! against each other small.
 
-use std::path::Path;
-
-use bench_ebpf::abi::Books;
-
 use super::ObserverSet;
 use crate::clock;
 use crate::measured::Measured;
 use crate::observe::bpf::ExplainReading;
+use crate::observe::machine;
 use crate::observe::reading::{Extent, Reading};
-use crate::observe::{machine, threads};
 
 impl ObserverSet {
     pub(super) fn read(&mut self, extent: Extent) -> Reading {
@@ -61,42 +57,6 @@ impl ObserverSet {
                 bpf.look_at_processes(false);
                 None
             }
-        }
-    }
-
-    /// procfs first, then the probe's hash: see the ledger.
-    pub(super) fn read_threads(&mut self) -> Measured<Books> {
-        let began = clock::now_ns();
-        let directory = match self.directory.clone() {
-            Measured::Value(directory) => directory,
-            Measured::Unavailable { unavailable } => return Measured::unavailable(unavailable),
-        };
-        let books = self.joined(&directory);
-        self.threads_at_ns = clock::now_ns();
-        self.threads_ns = self.threads_at_ns - began;
-        books.into()
-    }
-
-    fn joined(&mut self, directory: &Path) -> Result<Books, String> {
-        let shown = threads::read_cgroup(directory).map_err(|e| e.to_string())?;
-        if let Measured::Value(bpf) = &mut self.bpf {
-            let probed = bpf.threads()?;
-            let ended = self.ledger.update(&shown, &probed);
-            bpf.forget(&ended)?;
-        } else {
-            self.ledger.update(&shown, &[]);
-        }
-        Ok(self.ledger.total())
-    }
-
-    /// Threads that end would fill the hash of a target that starts many, so they are taken out
-    /// of it at every look. What fails here fails again at the end of the window, and is said.
-    fn take_ended_threads(&mut self) {
-        if let Measured::Value(bpf) = &mut self.bpf
-            && let Ok(probed) = bpf.threads()
-        {
-            let ended = self.ledger.end_ended(&probed);
-            bpf.forget(&ended).ok();
         }
     }
 }

@@ -15,6 +15,7 @@ pub(crate) fn everything_observed() -> Sample {
         syscalls: stage.syscalls,
         sched: stage.sched,
         threads: stage.threads,
+        ended: stage.ended,
         perf: stage.perf,
         cgroup: stage.cgroup,
         net: stage.net,
