@@ -25,6 +25,7 @@ mod surroundings;
 #[cfg(test)]
 mod tests;
 mod text;
+mod threads;
 mod times;
 mod warnings;
 

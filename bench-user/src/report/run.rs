@@ -4,7 +4,8 @@ use super::levels::{self, Ladder, Row};
 use super::page::{Item, Page};
 use super::reasons::Reasons;
 use super::{
-    claims, explain, facts, figures, findings, own_cost, stages, surroundings, times, warnings,
+    claims, explain, facts, figures, findings, own_cost, stages, surroundings, threads, times,
+    warnings,
 };
 use crate::analyze::validity;
 use crate::record::{RunRecord, TargetRecord};
@@ -30,10 +31,17 @@ pub(super) fn page(run: &RunRecord) -> Page {
         page.table(table);
     }
     syscalls(&mut page, &ladders);
+<<<<<<< HEAD
     for (target, peak) in ladders.iter().filter_map(|l| Some((&l.target.name, l.peak()?))) {
         let of = format!(" at {}, {target}", peak.at.short());
         let windows: Vec<_> = peak.stages.iter().map(|stage| &stage.explain).collect();
         explain::sections(&mut page, &of, &windows);
+=======
+    for ladder in &ladders {
+        if let Some(peak) = ladder.peak() {
+            threads::of_level(&mut page, &ladder.target.name, peak);
+        }
+>>>>>>> 3928fed (report: where each thread's time went, and ended threads by name)
     }
     page.section("Findings", ladders.iter().filter_map(findings::item).collect());
     page.section("Around the peak", ladders.iter().filter_map(surroundings::at_peak).collect());

@@ -4,16 +4,13 @@ use super::explain;
 use super::figures::{self, NONE, count, ns, percent};
 use super::page::{Item, Page, Table};
 use super::reasons::Reasons;
-use super::{surroundings, times};
+use super::{surroundings, threads, times};
 use crate::analyze::hidden_work;
 use crate::measured::Measured;
-use crate::observe::{ENDED_KEPT, Sample, Sched, Syscalls, Thread};
+use crate::observe::{Sample, Sched, Syscalls};
 
 /// So many syscalls by name are listed; the rest is in the data.
 const SYSCALLS: usize = 15;
-
-/// So many threads are listed, busiest first.
-const THREADS: usize = 10;
 
 /// The whole page.
 pub(super) fn page(sample: &Sample) -> Page {
@@ -26,11 +23,16 @@ pub(super) fn page(sample: &Sample) -> Page {
     if hidden_work::is_hidden(&sample.explain, &sample.syscalls, &sample.threads) {
         page.text(format!("Work done through io_uring is in no syscall: {}.", hidden_work::REMEDY));
     }
+<<<<<<< HEAD
     if let Some(threads) = sample.threads.value() {
         page.heading(threads_heading(threads));
         page.table(busiest(threads));
     }
     explain::sections(&mut page, "", &[&sample.explain]);
+=======
+    explain::sections(&mut page, &sample.explain);
+    threads::of_window(&mut page, &sample.threads, &sample.ended);
+>>>>>>> 3928fed (report: where each thread's time went, and ended threads by name)
     page.section("perf counters", perf(sample));
     page.section("cgroup", surroundings::cgroup(&sample.cgroup));
     let mut around: Vec<Item> =
@@ -121,45 +123,6 @@ fn by_name(syscalls: &Syscalls) -> Table {
 #[expect(clippy::cast_precision_loss, reason = "for people, three digits")]
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 { NONE.into() } else { percent(part as f64 / whole as f64) }
-}
-
-fn threads_heading(threads: &[Thread]) -> String {
-    let ended = threads.iter().filter(|thread| thread.exited).count();
-    if ended >= ENDED_KEPT {
-        format!("Threads: the busiest {THREADS} of more than {}", count(ENDED_KEPT as u64))
-    } else if threads.len() > THREADS {
-        format!("Threads: the busiest {THREADS} of {}", threads.len())
-    } else {
-        "Threads".into()
-    }
-}
-
-fn busiest(threads: &[Thread]) -> Table {
-    let mut threads: Vec<&Thread> = threads.iter().collect();
-    threads.sort_by(|a, b| b.oncpu_ratio.total_cmp(&a.oncpu_ratio).then(a.tid.cmp(&b.tid)));
-    let mut table = Table::new([
-        "thread",
-        ">tid",
-        ">pid",
-        ">on CPU",
-        ">waiting",
-        ">voluntary",
-        ">involuntary",
-        "",
-    ]);
-    for thread in threads.into_iter().take(THREADS) {
-        table.rows.push(vec![
-            thread.comm.clone(),
-            thread.tid.to_string(),
-            thread.pid.to_string(),
-            percent(thread.oncpu_ratio),
-            percent(thread.runq_ratio),
-            count(thread.switches_voluntary),
-            count(thread.switches_involuntary),
-            if thread.exited { "ended" } else { "" }.into(),
-        ]);
-    }
-    table
 }
 
 fn perf(sample: &Sample) -> Vec<Item> {
