@@ -47,7 +47,8 @@ pub(crate) fn uring_submit(ctx: BtfTracePointContext) -> i32 {
 #[tracepoint]
 pub(crate) fn uring_submit_tp(ctx: TracePointContext) -> u32 {
     submitted(|| field(&ctx, URING_OPCODE.load()));
-    0
+    // 1, because 0 would keep the event from every perf event, as `syscall.rs` says.
+    1
 }
 
 #[btf_tracepoint(function = "io_uring_complete")]
@@ -63,7 +64,7 @@ pub(crate) fn uring_complete(ctx: BtfTracePointContext) -> i32 {
 #[tracepoint]
 pub(crate) fn uring_complete_tp(ctx: TracePointContext) -> u32 {
     completed(|| field(&ctx, URING_RESULT.load()));
-    0
+    1
 }
 
 #[inline(always)]

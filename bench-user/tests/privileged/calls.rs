@@ -3,12 +3,13 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use anyhow::{Context as _, Result, ensure};
-use bench_user::observe::{ExplainedCall, Sample, SyscallsExplained};
+use bench_user::observe::{ExplainedCall, Hook, Options, Sample, SyscallsExplained};
 use bench_user::plan::Explain;
 use libtest_mimic::Trial;
 
+use crate::hooks::can_be_had;
 use crate::place::{CannotRun, Place, measured, trial};
-use crate::probes::{I386_PROGRAM, observe_explained, sched, syscalls};
+use crate::probes::{I386_PROGRAM, observe_explained, observe_with, sched, syscalls};
 use crate::workload::Workload;
 
 pub(crate) fn tests() -> Vec<Trial> {
@@ -23,16 +24,22 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("calls::a_thousand_threads_fit", a_thousand_threads),
         trial("calls::an_exec_by_another_thread_pairs", an_exec_by_another_thread),
         trial("calls::calls_of_the_32_bit_table_stand_apart", calls_of_the_32_bit_table),
+        trial("calls::the_classic_hooks_show_the_same", the_classic_hooks),
         trial("calls::calls_outside_the_cgroup_add_nothing", calls_outside),
     ]
 }
 
 /// One window around all the work of a workload, at rest at both edges.
 pub(crate) fn window(spec: &str) -> Result<(SyscallsExplained, Sample)> {
+    let options = Options { explain: vec![Explain::Syscalls], ..Options::default() };
+    window_with(spec, &options)
+}
+
+fn window_with(spec: &str, options: &Options) -> Result<(SyscallsExplained, Sample)> {
     let place = Place::new(&[])?;
     let mut workload = Workload::start(spec)?;
     place.take_in(workload.pid())?;
-    let mut set = observe_explained(&place, &[Explain::Syscalls])?;
+    let mut set = observe_with(&place, options)?;
     set.begin();
     workload.work()?;
     set.settle();
@@ -199,6 +206,19 @@ fn calls_of_the_32_bit_table() -> Result<()> {
     // `exit` of the other table is not known as one that never returns: its thread dies in it.
     ensure!((compat.count, compat.latency_ns.count) == (1001, 1000), "{compat:?}");
     ensure!(block.unpaired.died == 1, "{:?}", block.unpaired);
+    Ok(())
+}
+
+/// All tests above are of the hook that is exact here; this one is of the other.
+fn the_classic_hooks() -> Result<()> {
+    can_be_had(Hook::ClassicTracePoint)?;
+    let hook = Some(Hook::ClassicTracePoint);
+    let options = Options { hook, explain: Explain::ALL[..1].to_vec(), ..Options::default() };
+    let (block, _) = window_with("eagain 3000", &options)?;
+    ensure!(block.hook == "tracepoint", "{}", block.hook);
+    ensure!(call(&block, "read")?.errors == [("EAGAIN".into(), 3000)].into(), "{block:?}");
+    let (block, _) = window_with("forks 20", &options)?;
+    ensure!(block.unpaired.child_returns == 20 || cfg!(not(target_arch = "x86_64")), "{block:?}");
     Ok(())
 }
 

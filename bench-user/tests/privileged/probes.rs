@@ -41,8 +41,12 @@ pub(crate) fn observe(place: &Place) -> Result<ObserverSet> {
 
 /// With kinds of explanation, all of which must be attached.
 pub(crate) fn observe_explained(place: &Place, kinds: &[Explain]) -> Result<ObserverSet> {
-    let options = Options { explain: kinds.to_vec(), ..Options::default() };
-    let set = ObserverSet::attach(&handle(&place.v2), &options);
+    observe_with(place, &Options { explain: kinds.to_vec(), ..Options::default() })
+}
+
+/// With these options.
+pub(crate) fn observe_with(place: &Place, options: &Options) -> Result<ObserverSet> {
+    let set = ObserverSet::attach(&handle(&place.v2), options);
     ensure!(set.probes_missing().is_none(), "{:?}", set.probes_missing());
     Ok(set)
 }

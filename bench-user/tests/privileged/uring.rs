@@ -1,18 +1,20 @@
 //! io_uring explained, against a program that submits exactly what it is told.
 
 use anyhow::{Context as _, Result, ensure};
-use bench_user::observe::{Sample, UringExplained};
+use bench_user::observe::{Hook, Options, Sample, UringExplained};
 use bench_user::plan::Explain;
 use libtest_mimic::Trial;
 
+use crate::hooks::can_be_had;
 use crate::odd::compile;
 use crate::place::{CannotRun, Place, measured, trial};
-use crate::probes::{observe_explained, syscalls};
+use crate::probes::{observe_with, syscalls};
 use crate::workload::Workload;
 
 pub(crate) fn tests() -> Vec<Trial> {
     vec![
         trial("uring::submissions_are_counted_by_opcode", by_opcode),
+        trial("uring::the_classic_hooks_show_the_same", the_classic_hooks),
         trial("uring::a_polling_thread_submits_without_syscalls", by_poller),
     ]
 }
@@ -33,6 +35,16 @@ fn by_opcode() -> Result<()> {
     Ok(())
 }
 
+fn the_classic_hooks() -> Result<()> {
+    can_be_had(Hook::ClassicTracePoint)?;
+    let defined = ["NOPS=160", "READS=80", "FAILS=8"];
+    let (block, _) = submitted_with(&defined, Some(Hook::ClassicTracePoint))?;
+    let count = |name: &str| block.by_opcode.get(name).map_or(0, |count| count.count);
+    ensure!((count("nop"), count("read"), count("close")) == (160, 80, 8), "{block:?}");
+    ensure!(*measured(&block.failed)? == 8, "{block:?}");
+    Ok(())
+}
+
 fn by_poller() -> Result<()> {
     let (block, sample) = submitted(&["NOPS=1600", "READS=0", "FAILS=0", "SQPOLL"])?;
     ensure!(block.by_opcode["nop"].count == 1600, "{block:?}");
@@ -45,6 +57,10 @@ fn by_poller() -> Result<()> {
 }
 
 fn submitted(definitions: &[&str]) -> Result<(UringExplained, Sample)> {
+    submitted_with(definitions, None)
+}
+
+fn submitted_with(definitions: &[&str], hook: Option<Hook>) -> Result<(UringExplained, Sample)> {
     let dir = tempfile::tempdir()?;
     let program = dir.path().join("uring");
     compile("uring.c", definitions, &program)?;
@@ -55,7 +71,8 @@ fn submitted(definitions: &[&str]) -> Result<(UringExplained, Sample)> {
     let place = Place::new(&[])?;
     let mut workload = Workload::start(&format!("command {}", program.display()))?;
     place.take_in(workload.pid())?;
-    let mut set = observe_explained(&place, &[Explain::Syscalls, Explain::IoUring])?;
+    let explain = vec![Explain::Syscalls, Explain::IoUring];
+    let mut set = observe_with(&place, &Options { explain, hook, ..Options::default() })?;
     set.begin();
     workload.work()?;
     let sample = set.end().context("a window was begun")?;

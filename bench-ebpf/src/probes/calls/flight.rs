@@ -7,9 +7,10 @@ use bench_ebpf::abi::{
 };
 
 use super::outcome::{outcome, time};
-use super::{CALL_KINDS, CALL_NUMBER, CALL_RUN_DELAY, CALL_STATE, CALLS, counts, load, now_ns};
+use super::{CALL_KINDS, CALL_NUMBER, CALL_RUN_DELAY, CALL_STATE, CALLS, counts, now_ns};
 use crate::filter::{self, Scope};
 use crate::probes::syscall::is_compat;
+use crate::task;
 
 /// What `sys_exit` shows.
 pub(super) struct Return {
@@ -49,8 +50,8 @@ pub(super) fn enter(number: impl FnOnce() -> i64) {
         in_flight: 1,
         has_blocked: 0,
     };
-    let task = current();
-    match CALLS.get_ptr_mut(task) {
+    let thread = current();
+    match CALLS.get_ptr_mut(thread) {
         Some(entry) => {
             // SAFETY: an entry is written by its own thread, and by the switch away from it and
             // back to it, which cannot run at the same time.
@@ -58,7 +59,7 @@ pub(super) fn enter(number: impl FnOnce() -> i64) {
             counts.replaced += u64::from(entry.in_flight);
             *entry = call;
         }
-        None if CALLS.insert(task, call, 0).is_err() => counts.calls_full += 1,
+        None if CALLS.insert(thread, call, 0).is_err() => counts.calls_full += 1,
         None => {}
     }
 }
@@ -75,8 +76,8 @@ pub(super) fn exit(fields: impl FnOnce() -> Return) {
         return;
     }
     let Return { number, result } = fields();
-    let task = current();
-    let Some(entry) = CALLS.get_ptr_mut(task) else {
+    let thread = current();
+    let Some(entry) = CALLS.get_ptr_mut(thread) else {
         return unpaired(counts, number, result);
     };
     // SAFETY: as in `enter`.
@@ -94,7 +95,7 @@ pub(super) fn exit(fields: impl FnOnce() -> Return) {
     if call.kind != kinds::NO_RESULT {
         outcome(counts, &call, result);
     }
-    if CALL_STATE.load() == NO_OFFSET && CALLS.remove(task).is_err() {
+    if CALL_STATE.load() == NO_OFFSET && CALLS.remove(thread).is_err() {
         // It was there a moment ago, and nobody else takes it out.
         counts.calls_full += 1;
     }
@@ -120,7 +121,7 @@ pub(super) fn leave(is_preempted: bool, prev: *const u8) {
     let Some(entry) = CALLS.get_ptr_mut(prev as u64) else { return };
     // SAFETY: as in `enter`.
     let entry = unsafe { &mut *entry };
-    let state: u32 = load(prev, CALL_STATE.load());
+    let state: u32 = task::load(prev, CALL_STATE.load());
     if state & TASK_DEAD != 0 {
         if entry.in_flight != 0
             && let Some(counts) = counts()
@@ -135,7 +136,7 @@ pub(super) fn leave(is_preempted: bool, prev: *const u8) {
         return;
     }
     if entry.off_ns == 0 && CALL_RUN_DELAY.load() != NO_OFFSET {
-        entry.run_delay_ns = load(prev, CALL_RUN_DELAY.load());
+        entry.run_delay_ns = task::load(prev, CALL_RUN_DELAY.load());
     }
     // The kernel's own rule of a voluntary switch (kernel/sched/core.c, `__schedule`).
     if !is_preempted && state != 0 {
@@ -166,5 +167,5 @@ fn current() -> u64 {
 #[inline(always)]
 pub(super) fn number_in(registers: *const u8) -> i32 {
     let offset = CALL_NUMBER.load();
-    if offset == NO_OFFSET { -1 } else { load(registers, offset) }
+    if offset == NO_OFFSET { -1 } else { task::load(registers, offset) }
 }
