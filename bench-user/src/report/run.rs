@@ -31,17 +31,13 @@ pub(super) fn page(run: &RunRecord) -> Page {
         page.table(table);
     }
     syscalls(&mut page, &ladders);
-<<<<<<< HEAD
-    for (target, peak) in ladders.iter().filter_map(|l| Some((&l.target.name, l.peak()?))) {
+    for ladder in &ladders {
+        let Some(peak) = ladder.peak() else { continue };
+        let target = &ladder.target.name;
+        threads::of_level(&mut page, target, peak);
         let of = format!(" at {}, {target}", peak.at.short());
         let windows: Vec<_> = peak.stages.iter().map(|stage| &stage.explain).collect();
         explain::sections(&mut page, &of, &windows);
-=======
-    for ladder in &ladders {
-        if let Some(peak) = ladder.peak() {
-            threads::of_level(&mut page, &ladder.target.name, peak);
-        }
->>>>>>> 3928fed (report: where each thread's time went, and ended threads by name)
     }
     page.section("Findings", ladders.iter().filter_map(findings::item).collect());
     page.section("Around the peak", ladders.iter().filter_map(surroundings::at_peak).collect());

@@ -23,16 +23,8 @@ pub(super) fn page(sample: &Sample) -> Page {
     if hidden_work::is_hidden(&sample.explain, &sample.syscalls, &sample.threads) {
         page.text(format!("Work done through io_uring is in no syscall: {}.", hidden_work::REMEDY));
     }
-<<<<<<< HEAD
-    if let Some(threads) = sample.threads.value() {
-        page.heading(threads_heading(threads));
-        page.table(busiest(threads));
-    }
-    explain::sections(&mut page, "", &[&sample.explain]);
-=======
-    explain::sections(&mut page, &sample.explain);
     threads::of_window(&mut page, &sample.threads, &sample.ended);
->>>>>>> 3928fed (report: where each thread's time went, and ended threads by name)
+    explain::sections(&mut page, "", &[&sample.explain]);
     page.section("perf counters", perf(sample));
     page.section("cgroup", surroundings::cgroup(&sample.cgroup));
     let mut around: Vec<Item> =
