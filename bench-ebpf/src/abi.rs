@@ -3,6 +3,15 @@
 //! Every type is `repr(C)`, made of `u64` and `u32` without padding, so a value means the same
 //! bytes on both sides; the sizes are asserted below.
 
+/// What threads wait in while they are off the CPU.
+pub mod offcpu;
+
+/// Who holds the CPU while threads wait for it.
+pub mod runq;
+
+/// Time in softirqs.
+pub mod softirq;
+
 /// The iterator over all tasks.
 pub mod tasks;
 

@@ -8,5 +8,11 @@
 /// Map values, names and constants.
 pub mod abi;
 
+/// The time between two switches away from a thread.
+pub mod gap;
+
+/// Who holds a CPU while threads wait for it.
+pub mod queue;
+
 /// The histogram that the probes fill and the observers read.
 pub mod hist;

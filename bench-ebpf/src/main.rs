@@ -1,6 +1,6 @@
 //! The object that the kernel loads; on any other target an empty program.
 
-#![cfg_attr(target_arch = "bpf", no_std, no_main)]
+#![cfg_attr(target_arch = "bpf", no_std, no_main, feature(asm_experimental_arch))]
 
 #[cfg(target_arch = "bpf")]
 mod filter;

@@ -4,6 +4,9 @@
 //! big value makes a reading one lookup, and an add needs no atomic because the hooks run with
 //! preemption off or behind the kernel's recursion guard.
 
+pub(crate) mod offcpu;
+pub(crate) mod runq;
+pub(crate) mod softirq;
 pub(crate) mod tasks;
 
 use aya_ebpf::{

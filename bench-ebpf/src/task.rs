@@ -1,4 +1,4 @@
-//! Members of `task_struct`, by offsets that the loader looked up.
+//! Members of `task_struct` and of what it leads to, by offsets that the loader looked up.
 
 use aya_ebpf::helpers::{
     bpf_probe_read_kernel,
@@ -24,8 +24,15 @@ pub(crate) fn load_current<T>(offset: u32) -> Option<T> {
 
 /// A member, by its offset.
 #[inline(always)]
-pub(crate) fn load<T>(task: *const u8, offset: u32) -> T {
+pub(crate) fn load<T>(structure: *const u8, offset: u32) -> T {
     // SAFETY: the offset comes from frozen read-only data, so the verifier knows it and checks
-    // that a member of this size lies there in a live task.
-    unsafe { task.add(offset as usize).cast::<T>().read() }
+    // that a member of this size lies there in a live structure of the pointer's type.
+    unsafe { structure.add(offset as usize).cast::<T>().read() }
+}
+
+/// Keeps the compiler from moving memory accesses over this point; the target has no fences.
+#[inline(always)]
+pub(crate) fn barrier() {
+    // SAFETY: no instruction at all.
+    unsafe { core::arch::asm!("", options(nostack, preserves_flags)) };
 }

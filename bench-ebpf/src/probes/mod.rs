@@ -1,7 +1,10 @@
 //! One file for every kernel subsystem, one program for every hook.
 
 mod calls;
+mod offcpu;
+mod runq;
 mod sched;
+mod softirq;
 mod stacks;
 mod syscall;
 mod tasks;

@@ -4,7 +4,7 @@
 //! namespace when its descriptor is read. Yields the books, and the entry of the switch program
 //! where there is one. Ids are those of the first pid namespace.
 //! Blind to: threads in pid namespaces that the reader cannot see; threads that were released
-//! and wait for their last switch; cgroups more than [`DEPTH`] levels below the target.
+//! and wait for their last switch; cgroups more than 32 levels below the target.
 
 use aya_ebpf::{
     bindings::seq_file,
@@ -16,15 +16,12 @@ use bench_ebpf::abi::{
 };
 
 use super::sched::books;
+use crate::filter::is_ours;
 use crate::maps::tasks::{
-    CFS_RQ_RQ, CGROUP_KN, CGROUP_PARENT, CSS_CGROUP, DFL_CGRP, KN_ID, LAST_QUEUED, RQ_CLOCK,
-    TARGET_ID, TASK_CFS_RQ, TASK_CGROUPS, TASK_COMM, TASK_LEADER, TASK_PID, TASK_TGID,
+    CFS_RQ_RQ, LAST_QUEUED, RQ_CLOCK, TASK_CFS_RQ, TASK_COMM, TASK_LEADER, TASK_PID, TASK_TGID,
 };
 use crate::maps::{START_BOOTTIME, STATE, THREADS};
 use crate::task::load;
-
-/// Levels between a thread's cgroup and the target's that are climbed.
-const DEPTH: usize = 32;
 
 /// `struct bpf_iter__task` (kernel/bpf/task_iter.c) and, behind its first member, `struct
 /// bpf_iter_meta` (include/linux/bpf.h), both part of the kernel's interface.
@@ -107,29 +104,6 @@ fn emit(
 fn write<T>(seq: *mut seq_file, value: &T) {
     // SAFETY: the file of this iterator, and readable memory of this size.
     unsafe { bpf_seq_write(seq, core::ptr::from_ref(value).cast(), size_of::<T>() as u32) };
-}
-
-/// In the target's cgroup or one below it: climbs from the thread's cgroup, by the kernel's own
-/// pointers, until it meets the target's id.
-#[inline(always)]
-fn is_ours(task: *const u8) -> bool {
-    let Some(target) = TARGET_ID.get(0) else {
-        return false;
-    };
-    let set: *const u8 = load(task, TASK_CGROUPS.load());
-    let mut cgroup: *const u8 = load(set, DFL_CGRP.load());
-    for _ in 0..DEPTH {
-        let node: *const u8 = load(cgroup, CGROUP_KN.load());
-        if load::<u64>(node, KN_ID.load()) == *target {
-            return true;
-        }
-        let parent: *const u8 = load(cgroup, CGROUP_PARENT.load());
-        if parent.is_null() {
-            return false;
-        }
-        cgroup = load(parent, CSS_CGROUP.load());
-    }
-    false
 }
 
 /// How long it has been waiting for a CPU by now; by the clock of its run queue, which is at

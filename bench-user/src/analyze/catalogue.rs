@@ -124,6 +124,7 @@ pub fn numbers(stage: &StageRecord) -> Vec<(String, Value)> {
         ("cgroup", serde_json::to_value(&stage.cgroup)),
         ("net", serde_json::to_value(&stage.net)),
         ("machine", serde_json::to_value(&stage.machine)),
+        ("explain", serde_json::to_value(&stage.explain)),
         ("observer_cost", serde_json::to_value(&stage.observer_cost)),
     ] {
         leaves(block, json.unwrap_or_default(), &mut numbers);

@@ -1,7 +1,10 @@
 //! Why a window was slow, as far as it was asked for: plain data, as the record keeps it.
 
 mod calls;
+mod off_cpu;
 mod opcodes;
+mod run_queue;
+mod softirq;
 mod stacks;
 mod uring;
 
@@ -9,8 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use calls::{ExplainedCall, InFlight, SyscallsExplained, Unpaired};
+pub use off_cpu::{Blocked, OffCpu, OffCpuThread, Share, StillBlocked, ThreadsSplit, TimeSplit};
 pub use opcodes::is_known as is_opcode;
 pub(super) use opcodes::name as opcode_name;
+pub use run_queue::{Holder, HolderGroup, RunQueue};
+pub use softirq::{Softirq, SoftirqTime};
 pub use stacks::{OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks, STACKS_KEPT, Stacks};
 pub use uring::UringExplained;
 
@@ -20,10 +26,16 @@ use crate::measured::Measured;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Explained {
-    /// Syscalls from enter to return.
+    /// Syscalls from enter to return (`syscalls`).
     pub syscalls: Option<Measured<SyscallsExplained>>,
-    /// Work given to io_uring.
+    /// Work given to io_uring (`io-uring`).
     pub io_uring: Option<Measured<UringExplained>>,
-    /// Stacks on the CPU and off it, for flame graphs.
+    /// What threads waited in while they were off the CPU (`off-cpu`).
+    pub off_cpu: Option<Measured<OffCpu>>,
+    /// Who held the CPU while threads waited for it (`run-queue`).
+    pub run_queue: Option<Measured<RunQueue>>,
+    /// Time in softirqs (`softirq`).
+    pub softirq: Option<Measured<Softirq>>,
+    /// Stacks on the CPU and off it, for flame graphs (`stacks`).
     pub stacks: Option<Measured<Stacks>>,
 }

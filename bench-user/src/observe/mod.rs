@@ -24,8 +24,10 @@ mod trial;
 pub use bpf::{Hook, LoadError};
 pub use cgroup::{CgroupObserver, CgroupReading};
 pub use explained::{
-    Explained, ExplainedCall, InFlight, OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks,
-    STACKS_KEPT, Stacks, SyscallsExplained, Unpaired, UringExplained, is_opcode,
+    Blocked, Explained, ExplainedCall, Holder, HolderGroup, InFlight, OffCpu, OffCpuStack,
+    OffCpuStacks, OffCpuThread, OnCpuStack, OnCpuStacks, RunQueue, STACKS_KEPT, Share, Softirq,
+    SoftirqTime, Stacks, StillBlocked, SyscallsExplained, ThreadsSplit, TimeSplit, Unpaired,
+    UringExplained, is_opcode,
 };
 pub use ledger::ENDED_KEPT;
 pub use machine::MachineUse;

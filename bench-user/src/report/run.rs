@@ -105,6 +105,7 @@ fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
     }
 }
 
+/// Of the first counted repetition at each target's peak.
 fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {
     let mut reasons = Reasons::default();
     for ladder in ladders {

@@ -3,6 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;
 use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -24,6 +25,10 @@ pub(crate) type Job = Box<dyn FnOnce() + Send>;
 pub(crate) fn jobs(spec: &str) -> Result<Vec<Job>> {
     if let Some(program) = spec.strip_prefix("command ") {
         return Ok(vec![command(program.to_owned())]);
+    }
+    if let Some(copy) = spec.strip_prefix("copy ") {
+        let copy = PathBuf::from(copy);
+        return Ok(vec![Box::new(move || family(&copy, 1))]);
     }
     let mut words = spec.split(' ');
     let name = words.next().unwrap_or_default();
@@ -123,16 +128,21 @@ fn families(processes: u64, threads: u64) -> Job {
     Box::new(move || {
         let program = std::env::current_exe().expect("it runs");
         for _ in 0..processes {
-            let family = Command::new(&program)
-                .env(VARIABLE, format!("spin 1 {threads}"))
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()
-                .expect("it starts again");
-            assert!(!family.success(), "without a byte to begin with it cannot have worked");
+            family(&program, threads);
         }
     })
+}
+
+/// This program once more, or a copy of it, with so many threads.
+fn family(program: &Path, threads: u64) {
+    let family = Command::new(program)
+        .env(VARIABLE, format!("spin 1 {threads}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("it starts again");
+    assert!(!family.success(), "without a byte to begin with it cannot have worked");
 }
 
 /// Another program, started and waited for.

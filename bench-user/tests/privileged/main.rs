@@ -16,14 +16,17 @@ mod many;
 mod net;
 mod netns;
 mod odd;
+mod offcpu;
 mod own_cost;
 mod perf;
 mod place;
 mod probes;
 mod run;
+mod runq;
 mod sched;
 mod server;
 mod shares;
+mod softirq;
 mod stacks;
 mod store;
 mod target;
@@ -55,6 +58,9 @@ fn main() -> ExitCode {
         uring::tests(),
         many::tests(),
         shares::tests(),
+        offcpu::tests(),
+        runq::tests(),
+        softirq::tests(),
         perf::tests(),
         net::tests(),
         hosts::tests(),

@@ -9,7 +9,7 @@
 //! ending, does so without waiting for anything); `spin MS [THREADS]` burns that much CPU time in each thread, `burn MS` in one function; `exec MS`
 //! does so in one and then becomes `sleepers 1 1`; `pingpong ROUNDS` sends a byte there and back
 //! between two threads; `command PROGRAM` runs another program; `families PROCESSES THREADS` starts and reaps so many processes, each with
-//! so many threads besides its first, `storm THREADS` so many threads, one after another;
+//! so many threads besides its first, `copy PROGRAM` does so with a copy of this test; `storm THREADS` so many threads, one after another;
 //! `sleepers THREADS NAPS` sleeps a millisecond NAPS times in each; `touch BYTES` writes into each
 //! page of fresh memory; `dial BACKLOG COUNT` listens and opens so many connections that nobody
 //! accepts. `callers.rs` has those that make particular syscalls. After the word `netns` a workload

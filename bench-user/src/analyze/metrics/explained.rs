@@ -6,7 +6,10 @@ use serde_json::Value;
 use super::{Found, Miss, is_syscall, unknown, walk};
 use crate::distribution::Distribution;
 use crate::measured::Measured;
-use crate::observe::{Explained, ExplainedCall, SyscallsExplained, UringExplained, is_opcode};
+use crate::observe::{
+    Explained, ExplainedCall, OffCpu, RunQueue, Softirq, SyscallsExplained, UringExplained,
+    is_opcode,
+};
 
 /// Why a kind of explanation is `null` as a whole.
 pub(super) const NOT_ASKED: &str = "this explanation was not asked for (--explain)";
@@ -21,6 +24,9 @@ pub(in crate::analyze) fn template() -> Explained {
     Explained {
         syscalls: Some(Measured::Value(SyscallsExplained::default())),
         io_uring: Some(Measured::Value(io_uring)),
+        off_cpu: Some(Measured::Value(OffCpu::default())),
+        run_queue: Some(Measured::Value(RunQueue::default())),
+        softirq: Some(Measured::Value(Softirq::default())),
         ..Explained::default()
     }
 }

@@ -159,7 +159,7 @@ impl<'s> Seen<'s> {
 
     /// The figures behind the answer, whichever it was.
     fn figures(&self) -> Vec<String> {
-        let mut figures = Vec::new();
+        let mut figures = Vec::from_iter(self.waits());
         if let Some(used) = self.used {
             let allowed = self.allowed.map(|n| format!(" of {n:.0} allowed")).unwrap_or_default();
             let limit = self.limit.map(|n| format!(", quota {n:.2}")).unwrap_or_default();
@@ -173,6 +173,23 @@ impl<'s> Seen<'s> {
             figures.push(format!("throttled: {held} of {periods} periods"));
         }
         figures
+    }
+
+    /// Who held the CPU while its threads waited, where that was asked for.
+    fn waits(&self) -> Option<String> {
+        let block = self.stage.explain.run_queue.as_ref()?.value()?;
+        if block.waited_ns == 0 {
+            return None;
+        }
+        let of_group = |group: &crate::observe::HolderGroup| format!(" (most: {})", group.cgroup);
+        let most = block.by_cgroup.first().map(of_group).unwrap_or_default();
+        Some(format!(
+            "its threads' waits for a CPU: {} behind others{most}, {} behind its own threads, {} for \
+             its quota",
+            percent(block.others.ratio),
+            percent(block.own_threads.ratio),
+            percent(block.quota.ratio)
+        ))
     }
 
     /// What could not be looked at.

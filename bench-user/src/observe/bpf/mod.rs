@@ -115,7 +115,7 @@ impl BpfObserver {
 
     /// What the explanations that were asked for have counted so far.
     pub(super) fn explain(&mut self) -> ExplainReading {
-        let reading = ExplainReading::read(&self.ebpf, &self.explain);
+        let reading = ExplainReading::read(&mut self.ebpf, &self.explain);
         self.look_at_processes(true);
         reading.with_processes(&self.processes)
     }

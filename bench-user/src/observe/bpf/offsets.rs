@@ -103,6 +103,29 @@ pub(super) fn task_globals(btf: &Btf) -> Result<Vec<Global>, OffsetError> {
     Ok(found)
 }
 
+/// Size of a named struct, bytes; `None` where there is none.
+pub(super) fn size_of_struct(btf: &Btf, name: &str) -> Result<Option<u32>, OffsetError> {
+    let structs = btf.resolve_types_by_name(name)?;
+    Ok(structs.into_iter().find_map(|found| match found {
+        Type::Struct(structure) => u32::try_from(structure.size()).ok(),
+        _ => None,
+    }))
+}
+
+/// Whether the kernel has a BPF helper, by its name in `enum bpf_func_id`.
+pub(super) fn has_helper(btf: &Btf, name: &str) -> Result<bool, OffsetError> {
+    for candidate in btf.resolve_types_by_name("bpf_func_id")? {
+        if let Type::Enum(helpers) = candidate {
+            for member in &helpers.members {
+                if btf.resolve_name(member)? == name {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// Where `thread_info.status` is in `task_struct`; `None` where the architecture or the kernel has
 /// none, and with it no 32-bit calls to tell apart.
 ///

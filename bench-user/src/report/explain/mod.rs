@@ -1,10 +1,17 @@
 //! Why it was slow, as far as that was asked for: a file for every kind of explanation.
 
 mod calls;
+mod off_cpu;
+mod run_queue;
+mod softirq;
 mod stacks;
 mod uring;
 
-use super::page::Page;
+use std::collections::BTreeMap;
+
+use super::figures::count;
+use super::page::{Item, Page};
+use crate::measured::Measured;
 use crate::observe::Explained;
 
 /// Adds what was explained of one window, or of the repetitions of a level; `of` follows each
@@ -18,21 +25,47 @@ pub(super) fn sections(page: &mut Page, of: &str, windows: &[&Explained]) {
         };
         one(page, &which, last);
     }
-    let stacks: Vec<_> = windows.iter().filter_map(|w| w.stacks.as_ref()?.value()).collect();
+    let stacks: Vec<_> = windows.iter().filter_map(|w| value(&w.stacks)).collect();
     stacks::sections(page, of, &stacks);
 }
 
 fn one(page: &mut Page, of: &str, explained: &Explained) {
-    if let Some(calls) = explained.syscalls.as_ref().and_then(|block| block.value()) {
+    let Explained { syscalls, io_uring, off_cpu, run_queue, softirq, stacks: _ } = explained;
+    if let Some(block) = value(syscalls) {
         page.heading(format!("Syscalls explained{of}"));
-        page.table(calls::table(calls));
-        page.items(calls::items(calls));
+        page.table(calls::table(block));
+        page.items(calls::items(block));
     }
-    if let Some(uring) = explained.io_uring.as_ref().and_then(|block| block.value()) {
+    if let Some(block) = value(io_uring) {
         page.heading(format!("io_uring{of}"));
-        if let Some(table) = uring::table(uring) {
+        if let Some(table) = uring::table(block) {
             page.table(table);
         }
-        page.items(uring::items(uring));
+        page.items(uring::items(block));
     }
+    if let Some(block) = value(off_cpu) {
+        page.heading(format!("Off CPU{of}"));
+        off_cpu::add(page, block);
+    }
+    if let Some(block) = value(run_queue) {
+        page.heading(format!("Waiting for a CPU{of}"));
+        run_queue::add(page, block);
+    }
+    if let Some(block) = value(softirq) {
+        page.heading(format!("Softirqs{of}"));
+        softirq::add(page, block);
+    }
+}
+
+fn value<T>(block: &Option<Measured<T>>) -> Option<&T> {
+    block.as_ref()?.value()
+}
+
+/// What spoils the figures of a block; nothing where nothing does.
+fn lost(lost: &BTreeMap<String, u64>) -> Vec<Item> {
+    let causes: Vec<String> = lost
+        .iter()
+        .map(|(cause, n)| format!("{} {}", count(*n), cause.replace('_', " ")))
+        .collect();
+    if causes.is_empty() { Vec::new() } else { vec![Item::new("incomplete", causes.join(", "))] }
 }

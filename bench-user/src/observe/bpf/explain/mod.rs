@@ -2,6 +2,9 @@
 //! those that are attached hold.
 
 mod calls;
+mod offcpu;
+mod runq;
+mod softirq;
 mod stacks;
 mod uring;
 
@@ -10,7 +13,6 @@ use std::collections::BTreeMap;
 use aya::Ebpf;
 
 use super::part::Part;
-use super::refusal::refused;
 use crate::measured::Measured;
 use crate::observe::explained::Explained;
 use crate::observe::symbols::Processes;
@@ -21,30 +23,31 @@ pub(super) fn part(kind: Explain) -> &'static Part {
     match kind {
         Explain::Syscalls => &calls::PART,
         Explain::IoUring => &uring::PART,
-        Explain::OffCpu | Explain::RunQueue | Explain::Softirq => &NOT_YET,
+        Explain::OffCpu => &offcpu::PART,
+        Explain::RunQueue => &runq::PART,
+        Explain::Softirq => &softirq::PART,
         Explain::Stacks => &stacks::PART,
     }
 }
 
-const NOT_YET: Part = Part {
-    globals: |_| Ok(Vec::new()),
-    maps: &[],
-    programs: &[],
-    attach: |_, _| Err(refused("explain", "this kind is not there yet")),
-};
-
 /// What was counted since the probes were attached, for each kind that was asked for.
 pub(in crate::observe) struct ExplainReading {
-    stacks: Option<Measured<stacks::Reading>>,
     syscalls: Option<Measured<calls::Reading>>,
     io_uring: Option<Measured<uring::Reading>>,
+    off_cpu: Option<Measured<offcpu::Reading>>,
+    run_queue: Option<Measured<runq::Reading>>,
+    softirq: Option<Measured<softirq::Reading>>,
+    stacks: Option<Measured<stacks::Reading>>,
 }
 
 impl ExplainReading {
-    pub(super) fn read(ebpf: &Ebpf, asked: &BTreeMap<Explain, Measured<()>>) -> Self {
+    pub(super) fn read(ebpf: &mut Ebpf, asked: &BTreeMap<Explain, Measured<()>>) -> Self {
         Self {
             syscalls: read(asked, Explain::Syscalls, || calls::Reading::read(ebpf)),
             io_uring: read(asked, Explain::IoUring, || uring::Reading::read(ebpf)),
+            off_cpu: read(asked, Explain::OffCpu, || offcpu::Reading::read(ebpf)),
+            run_queue: read(asked, Explain::RunQueue, || runq::Reading::read(ebpf)),
+            softirq: read(asked, Explain::Softirq, || softirq::Reading::read(ebpf)),
             stacks: read(asked, Explain::Stacks, || stacks::Reading::read(ebpf)),
         }
     }
@@ -60,9 +63,15 @@ impl ExplainReading {
     /// The blocks of the record for the time between two readings.
     pub(in crate::observe) fn since(&self, then: &Self, window_ns: u64) -> Explained {
         let uring = |now: &uring::Reading, then: &_| now.since(then, window_ns);
+        let off_cpu = |now: &offcpu::Reading, then: &_| now.since(then, window_ns);
+        let run_queue = |now: &runq::Reading, then: &_| now.since(then, window_ns);
+        let softirq = |now: &softirq::Reading, then: &_| now.since(then, window_ns);
         Explained {
             syscalls: since(self.syscalls.as_ref(), then.syscalls.as_ref(), calls::Reading::since),
             io_uring: since(self.io_uring.as_ref(), then.io_uring.as_ref(), uring),
+            off_cpu: since(self.off_cpu.as_ref(), then.off_cpu.as_ref(), off_cpu),
+            run_queue: since(self.run_queue.as_ref(), then.run_queue.as_ref(), run_queue),
+            softirq: since(self.softirq.as_ref(), then.softirq.as_ref(), softirq),
             stacks: since(self.stacks.as_ref(), then.stacks.as_ref(), stacks::Reading::since),
         }
     }

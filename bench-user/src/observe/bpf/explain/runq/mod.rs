@@ -1,0 +1,148 @@
+//! Who held the CPU while threads waited for it.
+//!
+//! Source: `probes/runq`. Yields waits for a CPU by cause, and who ran meanwhile. Blind to: the
+//! name of who held the CPU for a thread that was moved there while it waited. Costs: a program
+//! run at every switch and every wake-up of the machine.
+
+mod block;
+
+use std::collections::BTreeMap;
+
+use aya::Ebpf;
+use aya::maps::{Array, HashMap, PerCpuArray, PerCpuHashMap};
+use bench_ebpf::abi::THREAD_SLOTS;
+use bench_ebpf::abi::offcpu::globals as quota;
+use bench_ebpf::abi::runq::{CPU_SLOTS, Counts, HOLDER_SLOTS, Holder, globals, maps, programs};
+use bench_ebpf::queue::{self, ByCause, Cpu, Wait};
+
+use super::offcpu::throttle_count;
+use crate::clock;
+use crate::observe::bpf::kernel::Kernel;
+use crate::observe::bpf::offsets::{OffsetError, Offsets, offset, task_globals};
+use crate::observe::bpf::part::{Global, Part, attach_btf};
+use crate::observe::bpf::refusal::LoadError;
+
+/// Its programs and maps.
+pub(super) const PART: Part = Part {
+    globals: find_globals,
+    maps: &[(maps::CPUS, CPU_SLOTS), (maps::WAITS, THREAD_SLOTS), (maps::HOLDERS, HOLDER_SLOTS)],
+    programs: &[programs::SWITCH, programs::WAKEUP, programs::WAKEUP_NEW, programs::MIGRATE],
+    attach: |ebpf, kernel| {
+        attach_btf(ebpf, kernel, programs::SWITCH, "sched_switch")?;
+        attach_btf(ebpf, kernel, programs::MIGRATE, "sched_migrate_task")?;
+        attach_btf(ebpf, kernel, programs::WAKEUP_NEW, "sched_wakeup_new")?;
+        attach_btf(ebpf, kernel, programs::WAKEUP, "sched_wakeup")
+    },
+};
+
+fn find_globals(kernel: &Kernel) -> Result<Vec<Global>, LoadError> {
+    let types = kernel.types()?;
+    let mut found = Offsets::look_up(types)?.globals();
+    found.extend(task_globals(types)?);
+    // The run queue is reached through the group's queue.
+    for (name, path) in [("task_struct", "se.cfs_rq"), ("cfs_rq", "rq")] {
+        offset(types, name, path)?.ok_or(OffsetError::Missing(path))?;
+    }
+    let cpu = offset(types, "rq", "cpu")?.ok_or(OffsetError::Missing("cpu"))?;
+    let path = "sched_info.last_arrival";
+    let arrival = offset(types, "task_struct", path)?.ok_or(OffsetError::Missing(path))?;
+    found.extend([
+        (globals::RQ_CPU, cpu),
+        (quota::LAST_ARRIVAL, arrival),
+        (quota::THROTTLE_COUNT, throttle_count(types)?),
+    ]);
+    Ok(found)
+}
+
+/// Everything since the probes were attached.
+pub(super) struct Reading {
+    by_cause: ByCause,
+    unattributed: u64,
+    waits: u64,
+    holders: BTreeMap<Holder, u64>,
+    lost: BTreeMap<&'static str, u64>,
+}
+
+impl Reading {
+    /// Reads the maps.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(super) fn read(ebpf: &Ebpf) -> Result<Self, String> {
+        let mut reading = Self {
+            by_cause: ByCause::default(),
+            unattributed: 0,
+            waits: 0,
+            holders: holders(ebpf)?,
+            lost: BTreeMap::new(),
+        };
+        // Before the open waits: one that ends meanwhile is in neither, and its time comes with
+        // the next reading; it is never there twice.
+        let map = PerCpuArray::<_, Counts>::try_from(map(ebpf, maps::COUNTS)?);
+        let counts = map.and_then(|map| map.get(&0, 0)).map_err(|e| e.to_string())?;
+        for cpu in &*counts {
+            reading.add_cpu(cpu);
+        }
+        for split in open_waits(ebpf)? {
+            reading.add(&split);
+        }
+        Ok(reading)
+    }
+
+    fn add(&mut self, split: &queue::Split) {
+        for (sum, part) in self.by_cause.iter_mut().zip(split.by_cause) {
+            *sum += part;
+        }
+        self.unattributed += split.unattributed;
+    }
+
+    fn add_cpu(&mut self, cpu: &Counts) {
+        self.add(&queue::Split { by_cause: cpu.by_cause, unattributed: cpu.unattributed });
+        self.waits += cpu.waits;
+        for (cause, n) in [
+            ("begin_unseen", cpu.begin_unseen),
+            ("begin_twice", cpu.begin_twice),
+            ("switches_unseen", cpu.switches_unseen),
+            ("threads_full", cpu.threads_full),
+            ("holders_full_ns", cpu.unnamed),
+            ("torn_reads", cpu.torn),
+            ("cpu_unknown", cpu.cpu_unknown),
+        ] {
+            *self.lost.entry(cause).or_default() += n;
+        }
+    }
+}
+
+fn map<'e>(ebpf: &'e Ebpf, name: &str) -> Result<&'e aya::maps::Map, String> {
+    ebpf.map(name).ok_or_else(|| format!("the object has no map {name}"))
+}
+
+fn holders(ebpf: &Ebpf) -> Result<BTreeMap<Holder, u64>, String> {
+    let map: PerCpuHashMap<_, Holder, u64> =
+        PerCpuHashMap::try_from(map(ebpf, maps::HOLDERS)?).map_err(|e| e.to_string())?;
+    let sum = |item: Result<(Holder, aya::maps::PerCpuValues<u64>), aya::maps::MapError>| {
+        item.map(|(holder, cpus)| (holder, cpus.iter().sum())).map_err(|e| e.to_string())
+    };
+    map.iter().map(sum).collect()
+}
+
+/// What threads that wait now have waited so far.
+fn open_waits(ebpf: &Ebpf) -> Result<Vec<queue::Split>, String> {
+    let cpus: Array<_, Cpu> = Array::try_from(map(ebpf, maps::CPUS)?).map_err(|e| e.to_string())?;
+    let waits: HashMap<_, u64, Wait> =
+        HashMap::try_from(map(ebpf, maps::WAITS)?).map_err(|e| e.to_string())?;
+    let mut open = Vec::new();
+    for item in waits.iter() {
+        let (_, wait) = item.map_err(|e| e.to_string())?;
+        if wait.is_open == 0 {
+            continue;
+        }
+        let cpu = cpus.get(&wait.cpu, 0).map_err(|e| e.to_string())?;
+        let mut split = queue::open(&wait, &cpu, clock::now_ns().saturating_sub(wait.mono));
+        for (sum, part) in split.by_cause.iter_mut().zip(wait.before) {
+            *sum += part;
+        }
+        open.push(split);
+    }
+    Ok(open)
+}
