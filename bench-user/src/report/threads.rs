@@ -169,7 +169,7 @@ mod tests {
         let row = busiest(&[thread]).rows.remove(0);
         assert_eq!(row[0], "iou-wrk-77 (server)");
         assert_eq!(row[3..6], ["20%", "0%", "10%"]);
-        assert_eq!(row[8], "io_uring worker, ended, lived 3 ms");
+        assert_eq!(row[8], "io_uring worker, ended, lived 3.00 ms");
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
         };
         let table = by_name(&(0..13).map(group).collect::<Vec<_>>());
         assert_eq!(table.rows.len(), NAMES + 1);
-        assert_eq!(table.rows[0][4], "5 ms");
+        assert_eq!(table.rows[0][4], "5.00 ms");
         assert_eq!(table.rows[NAMES][..2], ["3 other names", "6"]);
     }
 }

@@ -90,7 +90,12 @@ fn a_spinner_is_never_blocked() -> Result<()> {
     while least()? < 200 * MS {}
     let sample = set.end().context("a window was begun")?;
     workload.wait_done()?;
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a window of seconds"
+    )]
     let stolen = {
         let cpus = measured(&sample.machine)?.stolen_cpus;
         (cpus * sample.window_ns as f64) as u64

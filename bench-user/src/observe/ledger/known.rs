@@ -40,8 +40,10 @@ pub(super) struct Known {
     /// It was not among the live threads of the last reading, or in no source at all.
     pub(super) missing: bool,
     pub(super) unseen: bool,
-    /// It is outside of the cgroup, or came back and has not been switched away from since.
+    /// It is outside of the cgroup.
     pub(super) outside: bool,
+    /// It came back and has not been switched away from since.
+    came_back: bool,
     pub(super) end: Option<End>,
 }
 
@@ -94,6 +96,7 @@ impl Known {
             missing: false,
             unseen: false,
             outside: false,
+            came_back: false,
             end: None,
         }
     }
@@ -178,9 +181,10 @@ impl Known {
         }
         // Every switch inside is seen by the probe; with more than the one that it may be about
         // to see, others were made outside.
-        let came_back = entry.is_some_and(|entry| shown.now.switches() > entry.last.switches() + 1);
-        self.outside = shown.is_outside || came_back;
-        if !self.outside {
+        self.came_back =
+            entry.is_some_and(|entry| shown.now.switches() > entry.last.switches() + 1);
+        self.outside = shown.is_outside;
+        if !self.outside && !self.came_back {
             self.now.books = later(self.now.books, shown.now);
             self.now.at_ns = shown.at_ns;
         }
@@ -227,7 +231,7 @@ impl Known {
             Some(End::TakenOver) => return Err("another thread took its id over by an exec"),
             Some(End::Vanished) => return Err("it left the cgroup, and when is not known"),
             None if self.missing => return Err("it was leaving when the window ended"),
-            _ if self.outside || self.now.absences != begin.absences => {
+            _ if self.outside || self.came_back || self.now.absences != begin.absences => {
                 return Err("it was outside of the cgroup for a part of the window");
             }
             Some(End::LastSwitch) | None => {}
