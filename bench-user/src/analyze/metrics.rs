@@ -176,8 +176,6 @@ fn absent(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
             }
             Ok(0.0)
         }
-        ["explain", "off_cpu", "by_reason", reason, ..] if is_reason(reason) => Ok(0.0),
-        ["explain", "softirq", "by_vector", kind, _] if SOFTIRQS.contains(kind) => Ok(0.0),
         ["explain", parts @ ..] => explained::absent(name, parts, has_load(stage)),
         ["load", "outcomes", "other_status", code]
             if code.parse().is_ok_and(|c: u16| (100..1000).contains(&c)) =>
@@ -213,15 +211,6 @@ fn has_load(stage: &StageRecord) -> bool {
 fn is_syscall(name: &str) -> bool {
     name.parse::<syscalls::Sysno>().is_ok() || matches!(name, "compat32" | "unknown")
 }
-
-/// What a thread can be blocked in: a syscall, or what the probe has a word for.
-fn is_reason(name: &str) -> bool {
-    is_syscall(name) || matches!(name, "page_fault" | "stopped" | "worker" | "other")
-}
-
-/// As the observer names them.
-const SOFTIRQS: [&str; 10] =
-    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 fn list(names: &[&str]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }

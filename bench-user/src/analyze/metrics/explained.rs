@@ -34,6 +34,8 @@ pub(in crate::analyze) fn template() -> Explained {
 /// The figure of a name that the maps of a stage do not hold; `parts` are those after `explain`.
 pub(super) fn absent(name: &str, parts: &[&str], has_load: bool) -> Result<f64, Miss> {
     match parts {
+        ["off_cpu", "by_reason", reason, ..] if is_reason(reason) => Ok(0.0),
+        ["softirq", "by_vector", kind, _] if SOFTIRQS.contains(kind) => Ok(0.0),
         ["syscalls", "by_name", call, ..] | ["syscalls", "in_flight", call, ..]
             if !is_syscall(call) =>
         {
@@ -55,6 +57,15 @@ pub(super) fn absent(name: &str, parts: &[&str], has_load: bool) -> Result<f64, 
         _ => Err(unknown(name)),
     }
 }
+
+/// What a thread can be blocked in: a syscall, or what the probe has a word for.
+fn is_reason(name: &str) -> bool {
+    is_syscall(name) || matches!(name, "page_fault" | "stopped" | "worker" | "other")
+}
+
+/// As the observer names them.
+const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// A figure of a call that was not made: what is summed is zero, and the rest has no value.
 fn never_made(name: &str, call: &str, field: &[&str], has_load: bool) -> Result<f64, Miss> {
