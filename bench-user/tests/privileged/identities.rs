@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 use bench_user::clock;
 use bench_user::host::{CgroupTrees, topology};
 use bench_user::observe::{CgroupObserver, ObserverSet, Options};
+use bench_user::plan::Explain;
 use libtest_mimic::Trial;
 use procfs::CurrentSI as _;
 
@@ -30,7 +31,8 @@ fn all_switches() -> Result<()> {
     let root = CgroupTrees::discover()?.v2.context("a v2 tree")?;
     let cpus = topology::online_cpus()?.len();
     let mut spinners = Workload::start(&format!("spin 600 {}", 2 * cpus))?;
-    let mut set = ObserverSet::attach(&handle(&root), &Options::default());
+    let options = Options { explain: vec![Explain::RunQueue], ..Options::default() };
+    let mut set = ObserverSet::attach(&handle(&root), &options);
     ensure!(set.probes_missing().is_none(), "{:?}", set.probes_missing());
     spinners.go()?;
     all_run(&spinners, 2 * cpus)?;
@@ -48,8 +50,16 @@ fn all_switches() -> Result<()> {
     all_run(&spinners, 2 * cpus)?;
     let sched = measured(&sample.sched)?;
     ensure!(sched.missed == 0, "{:?}", sample.observer_cost.lost);
+    // Some machines hide the switches of their own agent from every probe. The explanation sees
+    // that one is missing, and not how many in a row; there they may be one in fifty.
+    let queue = measured(sample.explain.run_queue.as_ref().context("it was asked for")?)?;
+    let hidden = if queue.lost.contains_key("switches_unseen") { inside / 50 } else { 0 };
     let seen = sched.switches_seen;
-    ensure!((inside..=around).contains(&seen), "{inside} inside, {seen} seen, {around} around");
+    ensure!(
+        (inside - hidden..=around).contains(&seen),
+        "{inside} inside, {seen} seen, {around} around, {:?}",
+        queue.lost
+    );
     spinners.wait_done()
 }
 

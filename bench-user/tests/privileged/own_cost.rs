@@ -65,7 +65,7 @@ fn run_with_its_cost() -> Result<()> {
         ensure!(cost.probe_cpu_ratio.is_some() == stage.observed, "{cost:?}");
         ensure!(cost.probe_overhead_ratio.is_some() == stage.observed, "{cost:?}");
         let parts: Vec<_> = cost.probe_ns_by_part.keys().map(String::as_str).collect();
-        ensure!(!stage.observed || parts == ["sched", "syscalls"], "{parts:?}");
+        ensure!(!stage.observed || parts == ["sched", "syscalls", "tasks"], "{parts:?}");
     }
     let analysis = run.analysis.context("the run is over")?;
     let ratio = analysis.ladders[0].observed_ratio.context("there were control stages")?;

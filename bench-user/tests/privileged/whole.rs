@@ -1,6 +1,9 @@
 //! The program as a user calls it first: `doctor`, and a run without a plan, with each client.
 
+use std::process::Stdio;
+
 use anyhow::{Context as _, Result, ensure};
+use bench_user::host::CgroupTrees;
 use bench_user::plan::Builtin;
 use bench_user::record::{self, ClaimVerdict, StageRecord};
 use bench_user::target::builtin::syscalls_per_request;
@@ -19,15 +22,20 @@ pub(crate) fn tests() -> Vec<Trial> {
 }
 
 fn doctor() -> Result<()> {
-    let output = bench_user().args(["doctor", "--json"]).output()?;
+    let child = bench_user().args(["doctor", "--json"]).stdout(Stdio::piped()).spawn()?;
+    let scratch = format!("bench-doctor-trial-{}", child.id());
+    let output = child.wait_with_output()?;
     let all: serde_json::Value = serde_json::from_slice(&output.stdout)?;
     let all = all.as_array().context("a list of capabilities")?;
     let works = |name: &str| all.iter().any(|one| one["name"] == name && one["works"] == true);
-    ensure!(works("rights") && works("probes"), "{all:?}");
+    ensure!(works("rights") && works("probe of syscalls") && works("probe of switches"), "{all:?}");
     for one in all {
         ensure!(one["works"] == true || one["needed"] == false, "{one}");
     }
     ensure!(output.status.success(), "{}", output.status);
+    for mount in CgroupTrees::discover()?.mounts() {
+        ensure!(!mount.join(&scratch).exists(), "{} is left", mount.display());
+    }
     Ok(())
 }
 
