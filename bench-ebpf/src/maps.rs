@@ -35,6 +35,10 @@ pub(crate) static SCHED: PerCpuArray<SchedCounts> = PerCpuArray::with_max_entrie
 pub(crate) static THREADS: HashMap<ThreadKey, ThreadEntry> =
     HashMap::with_max_entries(THREAD_SLOTS, 0);
 
+/// Where the entry of a thread that is seen first is put together.
+#[map]
+pub(crate) static BORN: PerCpuArray<ThreadEntry> = PerCpuArray::with_max_entries(1, 0);
+
 // Read-only data that the loader fills and the kernel freezes: the verifier sees constants, and
 // refuses an offset that does not meet a member of the kernel's own type.
 

@@ -24,7 +24,7 @@ use bench_ebpf::{
 use crate::filter::{self, Scope};
 use crate::maps::tasks::ENDED;
 use crate::maps::{
-    NIVCSW, NVCSW, PCOUNT, RUN_DELAY, SCHED, START_BOOTTIME, STATE, SUM_EXEC, THREADS,
+    BORN, NIVCSW, NVCSW, PCOUNT, RUN_DELAY, SCHED, START_BOOTTIME, STATE, SUM_EXEC, THREADS,
     WATCHING_SINCE,
 };
 use crate::task::load;
@@ -89,27 +89,30 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
             counts.first_sights += 1;
         }
         note(ctx, &key, "first seen");
-        let comm = bpf_get_current_comm().unwrap_or_default();
-        let entry = ThreadEntry {
-            ended,
-            tgid: (ids >> 32) as u32,
-            task,
-            takeovers: 0,
-            first_at: boot_ns(),
-            ended_at: if ended != 0 { boot_ns() } else { 0 },
-            absences: 0,
-            away: NO_BOOKS,
-            first,
-            last: now,
-            comm,
+        // Not on the stack, where kernels before 6.13 have no room for it.
+        let Some(entry) = BORN.get_ptr_mut(0) else {
+            return;
         };
+        // SAFETY: as `counts`.
+        let entry = unsafe { &mut *entry };
+        entry.ended = ended;
+        entry.tgid = (ids >> 32) as u32;
+        entry.task = task;
+        entry.takeovers = 0;
+        entry.first_at = boot_ns();
+        entry.ended_at = if ended != 0 { boot_ns() } else { 0 };
+        entry.absences = 0;
+        entry.away = NO_BOOKS;
+        entry.first = first;
+        entry.last = now;
+        entry.comm = bpf_get_current_comm().unwrap_or_default();
         if ended != 0 {
-            if pass_on(&key, &entry) {
+            if pass_on(&key, entry) {
                 return;
             }
             counts.ended_in_hash += 1;
         }
-        if THREADS.insert(key, entry, 0).is_err() {
+        if THREADS.insert(key, &*entry, 0).is_err() {
             counts.threads_full += 1;
         }
         return;
