@@ -125,7 +125,6 @@ pub const fn ended(wait: &Wait, totals: &ByCause, booked: u64) -> Split {
     let mut split = Split { by_cause: [0; CAUSES], unattributed: 0 };
     let mut left = booked;
     // What is over of the slice in which it began was before the wait.
-    let first = index(wait.cause);
     let mut sum = 0;
     let mut cause = 0;
     while cause < CAUSES {
@@ -133,8 +132,8 @@ pub const fn ended(wait: &Wait, totals: &ByCause, booked: u64) -> Split {
         sum += split.by_cause[cause];
         cause += 1;
     }
-    if sum > booked && first < CAUSES {
-        split.by_cause[first] = split.by_cause[first].saturating_sub(sum - booked);
+    if sum > booked {
+        take(&mut split.by_cause, wait.cause, sum - booked);
     }
     cause = 0;
     while cause < CAUSES {
@@ -174,11 +173,33 @@ pub const fn open(wait: &Wait, cpu: &Cpu, waited: u64) -> Split {
 #[inline(always)]
 const fn without_skip(wait: &Wait) -> Wait {
     let mut over = *wait;
-    let first = index(wait.cause);
-    if first < CAUSES {
-        over.totals[first] += wait.skip;
-    }
+    add(&mut over.totals, wait.cause, wait.skip);
     over
+}
+
+/// Adds to the part of a cause. Compares with each, because an index that varies into the stack
+/// is more than the verifiers of older kernels follow (6.1 and 6.12 refuse it).
+#[inline(always)]
+const fn add(parts: &mut ByCause, to: u64, ns: u64) {
+    let mut cause = 0;
+    while cause < CAUSES {
+        if cause as u64 == to {
+            parts[cause] += ns;
+        }
+        cause += 1;
+    }
+}
+
+/// Takes from the part of a cause, as much as there is.
+#[inline(always)]
+const fn take(parts: &mut ByCause, from: u64, ns: u64) {
+    let mut cause = 0;
+    while cause < CAUSES {
+        if cause as u64 == from {
+            parts[cause] = parts[cause].saturating_sub(ns);
+        }
+        cause += 1;
+    }
 }
 
 #[cfg(test)]

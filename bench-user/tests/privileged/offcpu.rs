@@ -9,7 +9,7 @@ use bench_user::plan::Explain;
 use bench_user::target::TargetHandle;
 use libtest_mimic::Trial;
 
-use crate::place::{CannotRun, Place, measured, trial};
+use crate::place::{CannotRun, Place, amount, measured, room, trial};
 use crate::probes::handle;
 use crate::workload::Workload;
 
@@ -95,14 +95,17 @@ fn parts_fill_the_window() -> Result<()> {
         ensure!(thread.split.on_cpu.ns >= books.oncpu_ns, "{thread:?} and {books:?}");
         ensure!(thread.split.unbooked.ns <= PROC_TICK_NS, "{thread:?}");
     }
-    ensure!(count(block, "clock_nanosleep") == 150, "{:?}", block.by_reason.keys());
+    let naps = count(block, "clock_nanosleep");
+    // On an emulated CPU a nap may be over before the thread has left for it.
+    ensure!(naps == 150 || room() > 1 && naps < 150, "{naps}, {:?}", block.by_reason.keys());
     Ok(())
 }
 
 /// Edges that fall into stints, waits for a CPU and sleeps of every thread.
 fn windows_that_cut_waits() -> Result<()> {
     let place = Place::new(&[])?;
-    let mut mix = ["spin 300 3", "sleepers 3 300", "pingpong 60000"]
+    let (naps, rounds) = (amount(300), amount(60_000));
+    let mut mix = ["spin 300 3", &format!("sleepers 3 {naps}"), &format!("pingpong {rounds}")]
         .map(Workload::start)
         .into_iter()
         .collect::<Result<Vec<_>>>()?;
@@ -164,14 +167,19 @@ fn waits_by_reason() -> Result<()> {
     workload.work()?;
     let sample = set.end().context("a window was begun")?;
     let naps = off_cpu(&sample)?.by_reason.get("clock_nanosleep").context("they slept")?;
-    ensure!(naps.count == 100 && naps.waits_ns.count == 100, "{naps:?}");
-    // A nap of a millisecond is never shorter; its place in the histogram is to 1/32.
-    ensure!(naps.ns >= 100_000_000, "{naps:?}");
-    ensure!(naps.waits_ns.min.is_some_and(|ns| ns >= 1_000_000 * 31 / 32), "{naps:?}");
+    ensure!(naps.count == naps.waits_ns.count, "{naps:?}");
     let mean = naps.waits_ns.mean.context("there are some")?;
     #[expect(clippy::cast_precision_loss, reason = "a second at most")]
-    let sum = naps.ns as f64;
-    ensure!((mean * 100.0 - sum).abs() <= sum / 32.0, "{mean} and {naps:?}");
+    let (sum, count) = (naps.ns as f64, naps.count as f64);
+    ensure!((mean * count - sum).abs() <= sum / 32.0, "{mean} and {naps:?}");
+    if room() > 1 {
+        // On an emulated CPU a part of a nap, or all of it, may be over before it is left for.
+        ensure!(naps.count <= 100, "{naps:?}");
+        return Ok(());
+    }
+    // A nap of a millisecond is never shorter; its place in the histogram is to 1/32.
+    ensure!(naps.count == 100 && naps.ns >= 100_000_000, "{naps:?}");
+    ensure!(naps.waits_ns.min.is_some_and(|ns| ns >= 1_000_000 * 31 / 32), "{naps:?}");
     Ok(())
 }
 
@@ -222,8 +230,15 @@ fn tenth_of_a_cpu() -> Result<()> {
     Ok(())
 }
 
+/// File systems that have no disk: tmpfs and ramfs (include/uapi/linux/magic.h).
+const IN_MEMORY: [i64; 2] = [0x0102_1994, 0x8584_58f6];
+
 /// A program that is not in memory: its pages are read when it touches them.
 fn page_faults() -> Result<()> {
+    let files = rustix::fs::statfs(std::env::current_exe()?.as_path())?.f_type;
+    if IN_MEMORY.contains(&files) {
+        return Err(CannotRun("programs are in memory here, and never read".into()).into());
+    }
     let program = std::env::current_exe()?.with_extension("cold");
     std::fs::copy(std::env::current_exe()?, &program)?;
     let run = || -> Result<()> {

@@ -26,11 +26,11 @@ impl ObserverSet {
             self.take_ended_threads();
             Measured::unavailable("left out of this look: there are too many threads")
         };
+        let explain = self.explain(extent);
         let (net, machine, accept_queue) = match extent {
             Extent::Edge => (Some(self.net.read()), machine::read(), None),
             Extent::Look { .. } => (None, Measured::default(), self.net.look()),
         };
-        let explain = self.explain(extent);
         let took_ns = clock::now_ns() - at_ns;
         Reading {
             at_ns,
@@ -48,7 +48,8 @@ impl ObserverSet {
         }
     }
 
-    /// Last, because it takes longest; inside a window nobody asks for it.
+    /// At once after the threads' books, which tell of the same waits; inside a window nobody asks
+    /// for it.
     fn explain(&mut self, extent: Extent) -> Option<ExplainReading> {
         let Measured::Value(bpf) = &mut self.bpf else { return None };
         match extent {

@@ -29,7 +29,7 @@ pub(super) fn add(page: &mut Page, block: &OffCpu) {
 
 fn split(s: &TimeSplit) -> String {
     format!(
-        "{} of thread time: {} on a CPU, {} waiting for one (throttled: {}), {} blocked",
+        "{} of thread time: {} on a CPU, {} waiting for one (of it throttled: {}), {} blocked",
         ns(s.observed_ns),
         percent(s.on_cpu.ratio),
         percent(s.run_queue.ratio),
@@ -39,7 +39,7 @@ fn split(s: &TimeSplit) -> String {
 }
 
 fn threads(threads: &[OffCpuThread]) -> Table {
-    let titles = ["thread", ">tid", ">on CPU", ">run queue", ">throttled", ">blocked", "in"];
+    let titles = ["thread", ">tid", ">on CPU", ">run queue", ">of it throttled", ">blocked", "in"];
     let mut table = Table::new(titles);
     for thread in threads.iter().take(ROWS) {
         let s = &thread.split;

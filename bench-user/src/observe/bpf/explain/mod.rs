@@ -42,13 +42,16 @@ pub(in crate::observe) struct ExplainReading {
 
 impl ExplainReading {
     pub(super) fn read(ebpf: &mut Ebpf, asked: &BTreeMap<Explain, Measured<()>>) -> Self {
+        // Waits first: they are held against the books of threads, which were read just before.
+        let off_cpu = read(asked, Explain::OffCpu, || offcpu::Reading::read(ebpf));
+        let run_queue = read(asked, Explain::RunQueue, || runq::Reading::read(ebpf));
         Self {
+            off_cpu,
+            run_queue,
+            stacks: read(asked, Explain::Stacks, || stacks::Reading::read(ebpf)),
+            softirq: read(asked, Explain::Softirq, || softirq::Reading::read(ebpf)),
             syscalls: read(asked, Explain::Syscalls, || calls::Reading::read(ebpf)),
             io_uring: read(asked, Explain::IoUring, || uring::Reading::read(ebpf)),
-            off_cpu: read(asked, Explain::OffCpu, || offcpu::Reading::read(ebpf)),
-            run_queue: read(asked, Explain::RunQueue, || runq::Reading::read(ebpf)),
-            softirq: read(asked, Explain::Softirq, || softirq::Reading::read(ebpf)),
-            stacks: read(asked, Explain::Stacks, || stacks::Reading::read(ebpf)),
         }
     }
 
