@@ -11,6 +11,7 @@ mod fdinfo;
 mod hook;
 mod kernel;
 mod loader;
+mod map;
 mod memory;
 mod offsets;
 mod part;
@@ -23,7 +24,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use aya::Ebpf;
-use aya::maps::PerCpuArray;
 use aya::programs::Program;
 use bench_ebpf::abi::{SchedCounts, SyscallCounts, maps};
 
@@ -149,7 +149,7 @@ impl BpfObserver {
     /// When the kernel refuses to read the map.
     pub(super) fn syscalls(&self) -> Result<SyscallReading, String> {
         self.syscalls.as_result()?;
-        let values = self.per_cpu::<SyscallCounts>(maps::SYSCALLS)?;
+        let values = map::per_cpu::<SyscallCounts>(&self.ebpf, maps::SYSCALLS)?;
         // Read after the counters: a miss that is not in the counts must be in the misses.
         let missed = fdinfo::missed(&self.ebpf, &[self.hook.program()])?;
         Ok(SyscallReading::sum(values.iter(), missed, self.hook.name()))
@@ -161,7 +161,7 @@ impl BpfObserver {
     /// As [`Self::syscalls`].
     pub(super) fn sched(&self) -> Result<SchedReading, String> {
         self.sched.as_result()?;
-        let values = self.per_cpu::<SchedCounts>(maps::SCHED)?;
+        let values = map::per_cpu::<SchedCounts>(&self.ebpf, maps::SCHED)?;
         let missed = fdinfo::missed(&self.ebpf, &[bench_ebpf::abi::programs::SCHED_SWITCH])?;
         Ok(SchedReading::sum(values.iter(), missed))
     }
@@ -171,12 +171,5 @@ impl BpfObserver {
         if let Some(logger) = &mut self.logger {
             logger.flush();
         }
-    }
-
-    fn per_cpu<T: aya::Pod>(&self, name: &str) -> Result<aya::maps::PerCpuValues<T>, String> {
-        let map = self.ebpf.map(name).ok_or_else(|| format!("the object has no map {name}"))?;
-        PerCpuArray::try_from(map)
-            .and_then(|array| array.get(&0, 0))
-            .map_err(|e| format!("map {name} cannot be read: {e}"))
     }
 }

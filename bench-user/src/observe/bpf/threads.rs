@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use aya::maps::{HashMap, MapData, MapError, RingBuf};
 use bench_ebpf::abi::{EndedThread, ThreadEntry, ThreadKey, maps, tasks, value_of};
 
-use super::BpfObserver;
 use super::tasks::{Task, read};
+use super::{BpfObserver, map};
 
 /// What the probes keep of one thread.
 pub(in crate::observe) type Entry = (ThreadKey, ThreadEntry);
@@ -97,8 +97,7 @@ impl BpfObserver {
     }
 
     fn thread_map(&self) -> Result<Threads<&MapData>, String> {
-        let map = self.ebpf.map(maps::THREADS).ok_or("the object has no map of threads")?;
-        HashMap::try_from(map).map_err(|e| e.to_string())
+        map::read(&self.ebpf, maps::THREADS, HashMap::try_from)
     }
 
     /// All of the hash. The kernel begins anew where the last key that it gave has been taken

@@ -6,9 +6,9 @@
 use std::collections::BTreeMap;
 
 use aya::Ebpf;
-use aya::maps::PerCpuArray;
 use bench_ebpf::abi::softirq::{Counts, Runs, VECTORS, maps, programs};
 
+use crate::observe::bpf::map;
 use crate::observe::bpf::part::{Part, attach_btf};
 use crate::observe::explained::{Share, Softirq, SoftirqTime};
 use crate::observe::sample::Count;
@@ -42,9 +42,7 @@ impl Reading {
     /// # Errors
     /// When the kernel refuses.
     pub(super) fn read(ebpf: &Ebpf) -> Result<Self, String> {
-        let map = ebpf.map(maps::COUNTS).ok_or("the object has no map of softirqs")?;
-        let cpus = PerCpuArray::try_from(map).and_then(|map| map.get(&0, 0));
-        Ok(Self::sum(cpus.map_err(|e| e.to_string())?.iter()))
+        Ok(Self::sum(map::per_cpu(ebpf, maps::COUNTS)?.iter()))
     }
 
     fn sum<'a>(cpus: impl Iterator<Item = &'a Counts>) -> Self {

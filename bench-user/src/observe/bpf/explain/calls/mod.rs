@@ -6,8 +6,8 @@ mod sums;
 
 use std::collections::BTreeMap;
 
-use aya::maps::{Array, HashMap, PerCpuArray, PerCpuHashMap};
-use aya::{Ebpf, Pod};
+use aya::Ebpf;
+use aya::maps::{Array, HashMap};
 use bench_ebpf::abi::calls::{
     AMOUNT_SLOTS, Call, CallAmounts, CallCounts, CallTimes, ERROR_SLOTS, IN_FLIGHT_SLOTS,
     TIMED_SLOTS, UNKNOWN, globals, maps, programs,
@@ -17,6 +17,7 @@ use crate::clock;
 use crate::observe::bpf::fdinfo;
 use crate::observe::bpf::hook::Hook;
 use crate::observe::bpf::kernel::Kernel;
+use crate::observe::bpf::map;
 use crate::observe::bpf::offsets::offset;
 use crate::observe::bpf::part::{self, Global, Part, attach_btf, attach_classic, format_of};
 use crate::observe::bpf::refusal::{LoadError, refused};
@@ -134,10 +135,11 @@ impl Reading {
         };
         Ok(Self {
             in_flight: in_flight(ebpf)?,
-            counts: counts(ebpf)?,
-            times: by_key(ebpf, maps::CALL_TIMES, sums::add_times)?,
-            amounts: by_key(ebpf, maps::CALL_AMOUNTS, sums::add_amounts)?,
-            errors: by_key(ebpf, maps::CALL_ERRORS, |sum: &mut u64, n: &u64| *sum += n)?,
+            counts: map::sum(&map::per_cpu(ebpf, maps::CALL_COUNTS)?, sums::add_counts)
+                .ok_or("the kernel shows no CPU")?,
+            times: map::sums(ebpf, maps::CALL_TIMES, sums::add_times)?,
+            amounts: map::sums(ebpf, maps::CALL_AMOUNTS, sums::add_amounts)?,
+            errors: map::sums(ebpf, maps::CALL_ERRORS, |sum: &mut u64, n| *sum += n)?,
             missed: fdinfo::missed(ebpf, &PROGRAMS)?,
             hook: hook.name(),
             sees_switches: is_loaded(programs::CALLS_SWITCH),
@@ -147,10 +149,9 @@ impl Reading {
 
 /// Calls in flight now, by index. A call of a thread that is running can come or go meanwhile.
 fn in_flight(ebpf: &Ebpf) -> Result<BTreeMap<u32, Flights>, String> {
-    let map = ebpf.map(maps::CALLS).ok_or("the object has no map of calls")?;
-    let map: HashMap<_, u64, Call> = HashMap::try_from(map).map_err(|e| e.to_string())?;
     // A thread that ends meanwhile can make the walk begin again, so each is taken once.
-    let calls = map.iter().collect::<Result<BTreeMap<_, _>, _>>().map_err(|e| e.to_string())?;
+    let calls: BTreeMap<u64, Call> =
+        map::read(ebpf, maps::CALLS, |map| HashMap::try_from(map)?.iter().collect())?;
     let mut flights = BTreeMap::<u32, Flights>::new();
     for call in calls.values().filter(|call| call.in_flight != 0) {
         let of = flights.entry(call.index).or_default();
@@ -158,36 +159,4 @@ fn in_flight(ebpf: &Ebpf) -> Result<BTreeMap<u32, Flights>, String> {
         of.longest_ns = of.longest_ns.max(clock::now_ns().saturating_sub(call.since_ns));
     }
     Ok(flights)
-}
-
-fn counts(ebpf: &Ebpf) -> Result<CallCounts, String> {
-    let map = ebpf.map(maps::CALL_COUNTS).ok_or("the object has no map of counts")?;
-    let values = PerCpuArray::<_, CallCounts>::try_from(map)
-        .and_then(|array| array.get(&0, 0))
-        .map_err(|e| e.to_string())?;
-    let mut cpus = values.iter().copied();
-    let first = cpus.next().ok_or("the kernel shows no CPU")?;
-    Ok(cpus.fold(first, |mut sum, cpu| {
-        sums::add_counts(&mut sum, &cpu);
-        sum
-    }))
-}
-
-/// A per-CPU hash, each value summed over the CPUs.
-fn by_key<V: Pod>(ebpf: &Ebpf, map: &str, add: fn(&mut V, &V)) -> Result<BTreeMap<u32, V>, String> {
-    let map = ebpf.map(map).ok_or_else(|| format!("the object has no map {map}"))?;
-    let map: PerCpuHashMap<_, u32, V> = PerCpuHashMap::try_from(map).map_err(|e| e.to_string())?;
-    let mut sums = BTreeMap::new();
-    for item in map.iter() {
-        let (key, values) = item.map_err(|e| e.to_string())?;
-        let mut cpus = values.iter().copied();
-        if let Some(first) = cpus.next() {
-            let sum = cpus.fold(first, |mut sum, cpu| {
-                add(&mut sum, &cpu);
-                sum
-            });
-            sums.insert(key, sum);
-        }
-    }
-    Ok(sums)
 }

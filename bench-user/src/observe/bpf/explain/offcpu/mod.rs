@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use aya::Ebpf;
-use aya::maps::PerCpuArray;
+use aya::maps::{MapData, PerCpuArray};
 use aya::programs::Iter;
 use bench_ebpf::abi::THREAD_SLOTS;
 use bench_ebpf::abi::offcpu::{Counts, HISTOGRAMS, OTHER, REASONS, globals, maps, programs};
@@ -21,6 +21,7 @@ use btf_rs::Btf;
 
 use crate::observe::bpf::counts::add;
 use crate::observe::bpf::kernel::Kernel;
+use crate::observe::bpf::map;
 use crate::observe::bpf::offsets::{
     OffsetError, Offsets, has_helper, offset, size_of_struct, task_globals,
 };
@@ -104,7 +105,7 @@ impl Reading {
     pub(super) fn read(ebpf: &mut Ebpf) -> Result<Self, String> {
         // Before the threads alive: one that ends meanwhile is in neither, and its time comes
         // with the next reading; it is never there twice.
-        let counts = counts(ebpf)?;
+        let counts = map::per_cpu(ebpf, maps::COUNTS)?;
         let bytes = iterate(ebpf)?;
         let threads = accounts::parse(&bytes).ok_or("the task iterator's answer was cut off")?;
         let mut reading = Self {
@@ -151,16 +152,10 @@ fn iterate(ebpf: &mut Ebpf) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn counts(ebpf: &Ebpf) -> Result<aya::maps::PerCpuValues<Counts>, String> {
-    let map = ebpf.map(maps::COUNTS).ok_or("the object has no map of off-CPU counts")?;
-    PerCpuArray::try_from(map).and_then(|map| map.get(&0, 0)).map_err(|e| e.to_string())
-}
-
 /// Each CPU gives its histograms to reasons in the order in which it meets them.
 fn waits(ebpf: &Ebpf, counts: &[Counts]) -> Result<BTreeMap<u32, Vec<u64>>, String> {
-    let map = ebpf.map(maps::HISTOGRAMS).ok_or("the object has no map of off-CPU histograms")?;
-    let map: PerCpuArray<_, [u64; BUCKETS]> =
-        PerCpuArray::try_from(map).map_err(|e| e.to_string())?;
+    let map: PerCpuArray<&MapData, [u64; BUCKETS]> =
+        map::read(ebpf, maps::HISTOGRAMS, PerCpuArray::try_from)?;
     let used = counts.iter().map(|cpu| cpu.histograms).max().unwrap_or(0);
     let mut waits = BTreeMap::new();
     for index in 0..=u32::try_from(used).unwrap_or(0) {

@@ -9,7 +9,7 @@ mod block;
 use std::collections::BTreeMap;
 
 use aya::Ebpf;
-use aya::maps::{Array, HashMap, PerCpuArray, PerCpuHashMap};
+use aya::maps::{Array, HashMap, MapData};
 use bench_ebpf::abi::THREAD_SLOTS;
 use bench_ebpf::abi::offcpu::globals as quota;
 use bench_ebpf::abi::runq::{CPU_SLOTS, Counts, HOLDER_SLOTS, Holder, globals, maps, programs};
@@ -18,6 +18,7 @@ use bench_ebpf::queue::{self, ByCause, Cpu, Wait};
 use super::offcpu::throttle_count;
 use crate::clock;
 use crate::observe::bpf::kernel::Kernel;
+use crate::observe::bpf::map;
 use crate::observe::bpf::offsets::{OffsetError, Offsets, offset, task_globals};
 use crate::observe::bpf::part::{Global, Part, attach_btf};
 use crate::observe::bpf::refusal::LoadError;
@@ -73,14 +74,12 @@ impl Reading {
             by_cause: ByCause::default(),
             unattributed: 0,
             waits: 0,
-            holders: holders(ebpf)?,
+            holders: map::sums(ebpf, maps::HOLDERS, |sum: &mut u64, ns| *sum += ns)?,
             lost: BTreeMap::new(),
         };
         // Before the open waits: one that ends meanwhile is in neither, and its time comes with
         // the next reading; it is never there twice.
-        let map = PerCpuArray::<_, Counts>::try_from(map(ebpf, maps::COUNTS)?);
-        let counts = map.and_then(|map| map.get(&0, 0)).map_err(|e| e.to_string())?;
-        for cpu in &*counts {
+        for cpu in &*map::per_cpu(ebpf, maps::COUNTS)? {
             reading.add_cpu(cpu);
         }
         for split in open_waits(ebpf)? {
@@ -113,24 +112,10 @@ impl Reading {
     }
 }
 
-fn map<'e>(ebpf: &'e Ebpf, name: &str) -> Result<&'e aya::maps::Map, String> {
-    ebpf.map(name).ok_or_else(|| format!("the object has no map {name}"))
-}
-
-fn holders(ebpf: &Ebpf) -> Result<BTreeMap<Holder, u64>, String> {
-    let map: PerCpuHashMap<_, Holder, u64> =
-        PerCpuHashMap::try_from(map(ebpf, maps::HOLDERS)?).map_err(|e| e.to_string())?;
-    let sum = |item: Result<(Holder, aya::maps::PerCpuValues<u64>), aya::maps::MapError>| {
-        item.map(|(holder, cpus)| (holder, cpus.iter().sum())).map_err(|e| e.to_string())
-    };
-    map.iter().map(sum).collect()
-}
-
 /// What threads that wait now have waited so far.
 fn open_waits(ebpf: &Ebpf) -> Result<Vec<queue::Split>, String> {
-    let cpus: Array<_, Cpu> = Array::try_from(map(ebpf, maps::CPUS)?).map_err(|e| e.to_string())?;
-    let waits: HashMap<_, u64, Wait> =
-        HashMap::try_from(map(ebpf, maps::WAITS)?).map_err(|e| e.to_string())?;
+    let cpus: Array<&MapData, Cpu> = map::read(ebpf, maps::CPUS, Array::try_from)?;
+    let waits: HashMap<&MapData, u64, Wait> = map::read(ebpf, maps::WAITS, HashMap::try_from)?;
     let mut open = Vec::new();
     for item in waits.iter() {
         let (_, wait) = item.map_err(|e| e.to_string())?;

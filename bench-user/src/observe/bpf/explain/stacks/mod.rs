@@ -18,11 +18,11 @@ use bench_ebpf::abi::stacks::{COUNT_SLOTS, SPILL_SLOTS, TRACE_SLOTS, maps, progr
 
 pub(super) use reading::Reading;
 
-use super::super::kernel::Kernel;
-use super::super::offsets::Offsets;
-use super::super::part::{Part, attach_btf, program};
-use super::super::refusal::{LoadError, explain, refused};
 use crate::host::topology;
+use crate::observe::bpf::kernel::Kernel;
+use crate::observe::bpf::offsets::Offsets;
+use crate::observe::bpf::part::{Part, attach_btf, program};
+use crate::observe::bpf::refusal::{LoadError, explain, refused};
 
 /// Samples per second and CPU: a prime, so that it keeps out of step with what a server does a
 /// round number of times a second.

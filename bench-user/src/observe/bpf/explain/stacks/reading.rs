@@ -3,20 +3,20 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use aya::Ebpf;
-use aya::maps::{Map, MapData, MapError, PerCpuArray, PerCpuHashMap, StackTraceMap};
+use aya::maps::StackTraceMap;
 use bench_ebpf::abi::stacks::{Blocked, StackCounts, StackKey, TRACE_SLOTS, maps, programs};
 
-use super::super::super::fdinfo;
 use super::fold::{self, Naming};
 use super::{FREQUENCY_HZ, waits, why_no_off_cpu};
 use crate::measured::Measured;
+use crate::observe::bpf::{fdinfo, map};
 use crate::observe::explained::{
     OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks, STACKS_KEPT, Stacks,
 };
 use crate::observe::symbols::{Names, Processes};
 
 /// What was counted since the probes were attached.
-pub(in super::super) struct Reading {
+pub(in crate::observe::bpf::explain) struct Reading {
     on_cpu: HashMap<StackKey, u64>,
     off_cpu: Measured<OffCpu>,
     counts: StackCounts,
@@ -24,7 +24,7 @@ pub(in super::super) struct Reading {
     /// Addresses of every stack by its id, from the innermost outwards.
     traces: HashMap<i32, Vec<u64>>,
     /// What names them; filled in by whoever keeps it.
-    pub(in super::super) processes: Processes,
+    pub(in crate::observe::bpf::explain) processes: Processes,
 }
 
 struct OffCpu {
@@ -39,8 +39,9 @@ impl Reading {
     ///
     /// # Errors
     /// When the kernel refuses to read one.
-    pub(in super::super) fn read(ebpf: &Ebpf) -> Result<Self, String> {
-        let on_cpu = sums(ebpf, maps::ON_CPU, |sum: &mut u64, cpu: &u64| *sum += cpu)?;
+    pub(in crate::observe::bpf::explain) fn read(ebpf: &Ebpf) -> Result<Self, String> {
+        let on_cpu: HashMap<StackKey, u64> =
+            map::sums(ebpf, maps::ON_CPU, |sum: &mut u64, n| *sum += n)?;
         let off_cpu = if ebpf.program(programs::OFF_CPU).is_some_and(|p| p.fd().is_ok()) {
             Measured::Value(OffCpu::read(ebpf)?)
         } else {
@@ -49,9 +50,7 @@ impl Reading {
         let waiting =
             off_cpu.value().into_iter().flat_map(|off| off.ended.keys().chain(off.open.keys()));
         let traces = traces(ebpf, on_cpu.keys().chain(waiting))?;
-        let counts = open(ebpf, maps::COUNTS, |map| {
-            PerCpuArray::<_, StackCounts>::try_from(map)?.get(&0, 0)
-        })?;
+        let counts = map::per_cpu(ebpf, maps::COUNTS)?;
         Ok(Self {
             on_cpu,
             off_cpu,
@@ -63,7 +62,7 @@ impl Reading {
     }
 
     /// The block of the record for the time between two readings, with names.
-    pub(in super::super) fn since(&self, then: &Self) -> Stacks {
+    pub(in crate::observe::bpf::explain) fn since(&self, then: &Self) -> Stacks {
         let mut names = Names::new(&self.processes);
         let oncpu = Measured::Value(self.on_cpu_since(then, &mut names));
         let mut off_cpu = || {
@@ -144,10 +143,10 @@ impl Reading {
 
 impl OffCpu {
     fn read(ebpf: &Ebpf) -> Result<Self, String> {
-        let ended = sums(ebpf, maps::OFF_CPU, add)?;
+        let ended = map::sums(ebpf, maps::OFF_CPU, add)?;
         // After those that have ended: a wait that ends between the two is left out, and none
         // is there twice.
-        let away = open(ebpf, maps::AWAY, |map| {
+        let away = map::read(ebpf, maps::AWAY, |map| {
             aya::maps::HashMap::try_from(map)?.iter().collect::<Result<HashMap<_, _>, _>>()
         })?;
         let missed = fdinfo::figure(ebpf, programs::OFF_CPU, "recursion_misses")?;
@@ -191,34 +190,6 @@ fn plus(sum: StackCounts, cpu: &StackCounts) -> StackCounts {
     }
 }
 
-/// A map of the object, read by `with`.
-fn open<T>(
-    ebpf: &Ebpf,
-    name: &str,
-    with: impl FnOnce(&Map) -> Result<T, MapError>,
-) -> Result<T, String> {
-    let map = ebpf.map(name).ok_or_else(|| format!("the object has no map {name}"))?;
-    with(map).map_err(|e| format!("map {name} cannot be read: {e}"))
-}
-
-/// A per-CPU hash with the CPUs added up.
-fn sums<V: aya::Pod + Default>(
-    ebpf: &Ebpf,
-    name: &str,
-    add: impl Fn(&mut V, &V),
-) -> Result<HashMap<StackKey, V>, String> {
-    open(ebpf, name, |map| {
-        let hash: PerCpuHashMap<&MapData, StackKey, V> = PerCpuHashMap::try_from(map)?;
-        let sum = |values: aya::maps::PerCpuValues<V>| {
-            values.iter().fold(V::default(), |mut sum, cpu| {
-                add(&mut sum, cpu);
-                sum
-            })
-        };
-        hash.iter().map(|entry| entry.map(|(key, values)| (key, sum(values)))).collect()
-    })
-}
-
 fn traces<'a>(
     ebpf: &Ebpf,
     keys: impl Iterator<Item = &'a StackKey>,
@@ -237,7 +208,7 @@ fn frames(
     name: &str,
     mut ids: impl Iterator<Item = (i32, u32)>,
 ) -> Result<HashMap<i32, Vec<u64>>, String> {
-    open(ebpf, name, |map| {
+    map::read(ebpf, name, |map| {
         let map = StackTraceMap::try_from(map)?;
         let of = |(id, key)| {
             let trace = map.get(&key, 0)?;

@@ -3,7 +3,6 @@
 mod place;
 
 use aya::Ebpf;
-use aya::maps::PerCpuArray;
 use bench_ebpf::abi::uring::{UringCounts, globals, maps, programs};
 
 use crate::measured::Measured;
@@ -11,6 +10,7 @@ use crate::observe::bpf::counts::add;
 use crate::observe::bpf::fdinfo;
 use crate::observe::bpf::hook::Hook;
 use crate::observe::bpf::kernel::Kernel;
+use crate::observe::bpf::map;
 use crate::observe::bpf::part::{Part, attach_btf, attach_classic};
 use crate::observe::bpf::refusal::LoadError;
 use crate::observe::explained::{UringExplained, opcode_name};
@@ -78,21 +78,8 @@ impl Reading {
     /// # Errors
     /// When the kernel refuses to read it.
     pub(super) fn read(ebpf: &Ebpf) -> Result<Self, String> {
-        let map = ebpf.map(maps::URING).ok_or("the object has no map of io_uring")?;
-        let values = PerCpuArray::<_, UringCounts>::try_from(map)
-            .and_then(|array| array.get(&0, 0))
-            .map_err(|e| e.to_string())?;
-        let mut cpus = values.iter().copied();
-        let first = cpus.next().ok_or("the kernel shows no CPU")?;
-        let counts = cpus.fold(first, |mut sum, cpu| {
-            add(&mut sum.by_opcode, &cpu.by_opcode);
-            sum.by_poller += cpu.by_poller;
-            sum.succeeded += cpu.succeeded;
-            sum.failed += cpu.failed;
-            sum.submit_filter_failed += cpu.submit_filter_failed;
-            sum.complete_filter_failed += cpu.complete_filter_failed;
-            sum
-        });
+        let cpus = map::per_cpu(ebpf, maps::URING)?;
+        let counts = map::sum(&cpus, add_counts).ok_or("the kernel shows no CPU")?;
         let completes = [programs::URING_COMPLETE, programs::URING_COMPLETE_TP];
         let is_loaded = |name: &str| ebpf.program(name).is_some_and(|program| program.fd().is_ok());
         Ok(Self {
@@ -134,6 +121,15 @@ impl Reading {
             missed: self.missed - then.missed + filter_failed,
         }
     }
+}
+
+fn add_counts(sum: &mut UringCounts, cpu: &UringCounts) {
+    add(&mut sum.by_opcode, &cpu.by_opcode);
+    sum.by_poller += cpu.by_poller;
+    sum.succeeded += cpu.succeeded;
+    sum.failed += cpu.failed;
+    sum.submit_filter_failed += cpu.submit_filter_failed;
+    sum.complete_filter_failed += cpu.complete_filter_failed;
 }
 
 #[cfg(test)]
