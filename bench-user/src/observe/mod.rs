@@ -5,6 +5,7 @@
 mod bpf;
 mod busiest;
 mod cgroup;
+mod comm;
 mod explained;
 mod ledger;
 mod machine;

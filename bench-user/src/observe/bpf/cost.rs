@@ -97,7 +97,7 @@ impl BpfObserver {
         for (name, part) in base.into_iter().chain(kinds) {
             let mut sum = PartCost::default();
             for program in part.programs {
-                if self.ebpf.program(program).is_some_and(|program| program.fd().is_ok()) {
+                if part::is_loaded(&self.ebpf, program) {
                     sum.runs += fdinfo::figure(&self.ebpf, program, "run_cnt")?;
                     sum.run_ns += fdinfo::figure(&self.ebpf, program, "run_time_ns")?;
                 }

@@ -6,7 +6,7 @@ use bench_ebpf::abi::{SchedCounts, SyscallCounts};
 use bench_ebpf::hist::BUCKETS;
 use syscalls::Sysno;
 
-use super::buckets;
+use super::{buckets, lost};
 use crate::distribution::Distribution;
 use crate::observe::sample::{Count, Syscalls};
 
@@ -53,14 +53,10 @@ impl SyscallReading {
     /// Failures between two readings, by cause; causes without one are left out.
     #[must_use]
     pub(crate) fn lost_since(&self, earlier: &Self) -> BTreeMap<String, u64> {
-        [
+        lost::by_cause([
             ("syscalls_missed", self.missed - earlier.missed),
             ("syscalls_filter_failed", self.filter_failed - earlier.filter_failed),
-        ]
-        .into_iter()
-        .filter(|(_, n)| *n > 0)
-        .map(|(cause, n)| (cause.to_owned(), n))
-        .collect()
+        ])
     }
 
     /// Those of one number.
@@ -139,13 +135,7 @@ impl SchedReading {
     /// Failures between two readings, by cause; causes without one are left out.
     #[must_use]
     pub(crate) fn lost_since(&self, earlier: &Self) -> BTreeMap<String, u64> {
-        self.lost
-            .iter()
-            .map(|(cause, n)| {
-                ((*cause).to_owned(), n - earlier.lost.get(cause).copied().unwrap_or(0))
-            })
-            .filter(|(_, n)| *n > 0)
-            .collect()
+        lost::since(&self.lost, &earlier.lost)
     }
 }
 

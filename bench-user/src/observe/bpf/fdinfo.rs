@@ -5,6 +5,8 @@ use std::os::fd::{AsFd as _, AsRawFd as _};
 
 use aya::Ebpf;
 
+use super::part::is_loaded;
+
 /// A figure of a loaded program. `recursion_misses` is there since 5.12; before, a BTF tracepoint
 /// had no guard that could skip an event, so absent is zero.
 ///
@@ -28,8 +30,8 @@ pub(super) fn figure(ebpf: &Ebpf, program: &str, name: &str) -> Result<u64, Stri
 /// # Errors
 /// As [`figure`].
 pub(super) fn missed(ebpf: &Ebpf, programs: &[&str]) -> Result<u64, String> {
-    let is_loaded = |name: &&&str| ebpf.program(name).is_some_and(|program| program.fd().is_ok());
-    programs.iter().filter(is_loaded).map(|name| figure(ebpf, name, "recursion_misses")).sum()
+    let loaded = programs.iter().filter(|name| is_loaded(ebpf, name));
+    loaded.map(|name| figure(ebpf, name, "recursion_misses")).sum()
 }
 
 /// The value of a line `name:<tab>value` of an fdinfo text.

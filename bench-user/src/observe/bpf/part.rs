@@ -107,6 +107,11 @@ where
         .map_err(|e: ProgramError| refused(name, &e.to_string()))
 }
 
+/// Whether a program has been loaded, and so is or was attached.
+pub(super) fn is_loaded(ebpf: &Ebpf, name: &str) -> bool {
+    ebpf.program(name).is_some_and(|program| program.fd().is_ok())
+}
+
 /// The text of a classic tracepoint's `format` file.
 ///
 /// # Errors

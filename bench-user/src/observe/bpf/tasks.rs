@@ -6,16 +6,13 @@
 //! released and wait for their last switch; threads outside of our pid namespace.
 //! Costs: one read for each 100 threads or so, and a look at every other task of the machine.
 
-use std::io::Read as _;
-
 use aya::Ebpf;
-use aya::programs::Iter;
 use bench_ebpf::abi::tasks::{TaskRecord, programs};
 use bench_ebpf::abi::{ThreadEntry, value_of};
 
+use super::iterator;
 use super::offsets::{Offsets, task_globals};
-use super::part::{self, Part};
-use super::refusal::{LoadError, explain, refused};
+use super::part::Part;
 
 /// The iterator.
 pub(super) const PART: Part = Part {
@@ -27,11 +24,7 @@ pub(super) const PART: Part = Part {
     },
     maps: &[],
     programs: &[programs::TASKS],
-    attach: |ebpf, kernel| {
-        let program: &mut Iter = part::program(ebpf, programs::TASKS)?;
-        program.load("task", kernel.btf()?).map_err(|e| refused("task iterator", &explain(&e)))?;
-        open(ebpf).map(drop).map_err(|why| refused("task iterator", &why))
-    },
+    attach: |ebpf, kernel| iterator::load(ebpf, kernel, programs::TASKS),
 };
 
 /// A thread that is or was in the target.
@@ -47,19 +40,8 @@ pub(in crate::observe) struct Task {
 /// # Errors
 /// When the kernel refuses, or answers in another form.
 pub(super) fn read(ebpf: &mut Ebpf) -> Result<Vec<Task>, String> {
-    let mut bytes = Vec::new();
-    open(ebpf)?
-        .read_to_end(&mut bytes)
-        .map_err(|e| format!("the task iterator cannot be read: {e}"))?;
+    let bytes = iterator::read(ebpf, programs::TASKS)?;
     parse(&bytes).ok_or_else(|| "the task iterator's answer was cut off".to_owned())
-}
-
-fn open(ebpf: &mut Ebpf) -> Result<std::fs::File, String> {
-    let program: &mut Iter =
-        part::program(ebpf, programs::TASKS).map_err(|e: LoadError| e.to_string())?;
-    let link = program.attach().map_err(|e| explain(&e))?;
-    let link = program.take_link(link).map_err(|e| explain(&e))?;
-    link.into_file().map_err(|e| e.to_string())
 }
 
 fn parse(mut bytes: &[u8]) -> Option<Vec<Task>> {

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 use bench_ebpf::abi::{Books, ThreadEntry, ThreadKey};
 
 use super::books::{later, minus, plus};
-use super::shown::{Shown, name};
+use super::shown::Shown;
 use crate::clock::PROC_TICK_NS;
 use crate::measured::Measured;
+use crate::observe::comm;
 use crate::observe::thread_table::{Thread, ThreadKind};
 
 /// A thread of the ledger.
@@ -116,7 +117,7 @@ impl Known {
     /// One that only the probe has seen.
     pub(super) fn first_in_probe(key: &ThreadKey, entry: &ThreadEntry) -> Self {
         let tid = u32::try_from(key.tid).unwrap_or(u32::MAX);
-        let comm = name(&entry.comm).into_owned();
+        let comm = comm::text(&entry.comm).into_owned();
         Self { comm, ..Self::new(tid, entry.tgid, Mark::first(entry, key.start_ns)) }
     }
 
@@ -220,7 +221,7 @@ impl Known {
         if entry.ended != 0 {
             self.now.at_ns = entry.ended_at;
             // It may have executed another program since it was last shown.
-            self.comm = name(&entry.comm).into_owned();
+            self.comm = comm::text(&entry.comm).into_owned();
         }
     }
 

@@ -6,6 +6,7 @@ use bench_ebpf::abi::{Books, ThreadEntry};
 
 use crate::clock::PROC_TICK_NS;
 use crate::observe::bpf::Task;
+use crate::observe::comm;
 use crate::observe::threads::ThreadBooks;
 
 /// A live thread.
@@ -68,8 +69,8 @@ impl<'a> Shown<'a> {
             start_ticks: record.key.start_ns / PROC_TICK_NS,
             start_ns: Some(record.key.start_ns),
             pid: record.tgid,
-            comm: name(&record.comm),
-            process: Some(name(&record.process)),
+            comm: comm::text(&record.comm),
+            process: Some(comm::text(&record.process)),
             cpus_allowed: None,
             now: Books { run_delay: record.now.run_delay + record.open_wait, ..record.now },
             at_ns: record.at_ns,
@@ -78,10 +79,4 @@ impl<'a> Shown<'a> {
             is_outside: record.is_outside != 0,
         }
     }
-}
-
-/// A name as the kernel keeps it: to the first zero, any bytes.
-pub(super) fn name(comm: &[u8; 16]) -> Cow<'_, str> {
-    let end = comm.iter().position(|b| *b == 0).unwrap_or(comm.len());
-    String::from_utf8_lossy(&comm[..end])
 }

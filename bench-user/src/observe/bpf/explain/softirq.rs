@@ -3,13 +3,11 @@
 //! Source: `probes/softirq.rs`. Yields runs and time by kind, on the whole machine and on top of
 //! the target's threads. Blind to: hard interrupts. Costs: two program runs a softirq.
 
-use std::collections::BTreeMap;
-
 use aya::Ebpf;
 use bench_ebpf::abi::softirq::{Counts, Runs, VECTORS, maps, programs};
 
-use crate::observe::bpf::map;
 use crate::observe::bpf::part::{Part, attach_btf};
+use crate::observe::bpf::{lost, map};
 use crate::observe::explained::{Share, Softirq, SoftirqTime};
 use crate::observe::sample::Count;
 
@@ -81,12 +79,11 @@ impl Reading {
         }
         block.cpus = Share::of(block.ns, window_ns).ratio;
         block.on_target_cpus = Share::of(block.on_target_ns, window_ns).ratio;
-        block.lost = BTreeMap::from([
+        block.lost = lost::by_cause([
             // The first ends after attaching have no begin; those are before the first reading.
-            ("unpaired".to_owned(), self.unpaired - then.unpaired),
-            ("filter_failed".to_owned(), self.filter_failed - then.filter_failed),
+            ("unpaired", self.unpaired - then.unpaired),
+            ("filter_failed", self.filter_failed - then.filter_failed),
         ]);
-        block.lost.retain(|_, n| *n > 0);
         block
     }
 }

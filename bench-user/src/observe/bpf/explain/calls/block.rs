@@ -9,7 +9,7 @@ use bench_ebpf::abi::calls::{
 
 use super::{Reading, kinds};
 use crate::measured::Measured;
-use crate::observe::bpf::{buckets, counts};
+use crate::observe::bpf::{buckets, counts, lost};
 use crate::observe::explained::{ExplainedCall, InFlight, SyscallsExplained, Unpaired};
 
 const NO_SWITCHES: &str = "time off the CPU inside a call needs the kernel's type information \
@@ -68,18 +68,14 @@ impl Reading {
 
     fn lost_since(&self, then: &Self) -> BTreeMap<String, u64> {
         let (now, then) = (&self.counts, &then.counts);
-        [
+        lost::by_cause([
             ("calls_full", now.calls_full - then.calls_full),
             ("times_full", now.times_full - then.times_full),
             ("amounts_full", now.amounts_full - then.amounts_full),
             ("errors_full", now.errors_full - then.errors_full),
             ("enter_filter_failed", now.enter_filter_failed - then.enter_filter_failed),
             ("exit_filter_failed", now.exit_filter_failed - then.exit_filter_failed),
-        ]
-        .into_iter()
-        .filter(|(_, n)| *n > 0)
-        .map(|(cause, n)| (cause.to_owned(), n))
-        .collect()
+        ])
     }
 
     fn call_since(&self, then: &Self, index: u32) -> ExplainedCall {

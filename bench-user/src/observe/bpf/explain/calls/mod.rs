@@ -19,7 +19,9 @@ use crate::observe::bpf::hook::Hook;
 use crate::observe::bpf::kernel::Kernel;
 use crate::observe::bpf::map;
 use crate::observe::bpf::offsets::offset;
-use crate::observe::bpf::part::{self, Global, Part, attach_btf, attach_classic, format_of};
+use crate::observe::bpf::part::{
+    self, Global, Part, attach_btf, attach_classic, format_of, is_loaded,
+};
 use crate::observe::bpf::refusal::{LoadError, refused};
 
 /// `probes/calls`.
@@ -126,9 +128,7 @@ impl Reading {
     /// # Errors
     /// When the kernel refuses to read one.
     pub(super) fn read(ebpf: &Ebpf) -> Result<Self, String> {
-        let is_loaded =
-            |program: &str| ebpf.program(program).is_some_and(|program| program.fd().is_ok());
-        let hook = if is_loaded(programs::CALLS_ENTER) {
+        let hook = if is_loaded(ebpf, programs::CALLS_ENTER) {
             Hook::BtfTracePoint
         } else {
             Hook::ClassicTracePoint
@@ -142,7 +142,7 @@ impl Reading {
             errors: map::sums(ebpf, maps::CALL_ERRORS, |sum: &mut u64, n| *sum += n)?,
             missed: fdinfo::missed(ebpf, &PROGRAMS)?,
             hook: hook.name(),
-            sees_switches: is_loaded(programs::CALLS_SWITCH),
+            sees_switches: is_loaded(ebpf, programs::CALLS_SWITCH),
         })
     }
 }

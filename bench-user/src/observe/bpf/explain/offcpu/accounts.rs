@@ -6,6 +6,8 @@ use bench_ebpf::abi::offcpu::{Entry, OTHER, RUNNABLE, Record, THROTTLED, Waits};
 use bench_ebpf::abi::value_of;
 use bench_ebpf::gap::{self, Split};
 
+use crate::observe::comm;
+
 /// Where time went; only grows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Totals {
@@ -117,12 +119,11 @@ fn account(record: &Record, entry: &Entry) -> Account {
             still = Some((reason, split.rest));
         }
     }
-    let end = record.comm.iter().position(|b| *b == 0).unwrap_or(record.comm.len());
     Account {
         key: (record.task, entry.opened),
         tid: record.tid,
         pid: record.tgid,
-        comm: String::from_utf8_lossy(&record.comm[..end]).into_owned(),
+        comm: comm::text(&record.comm).into_owned(),
         totals,
         still,
     }

@@ -10,8 +10,8 @@ use bench_ebpf::abi::offcpu::{
 use super::Reading;
 use super::accounts::{Account, Totals};
 use crate::distribution::Distribution;
-use crate::observe::bpf::buckets;
 use crate::observe::bpf::counts::name;
+use crate::observe::bpf::{buckets, lost};
 use crate::observe::explained::{
     Blocked, OffCpu, OffCpuThread, Share, StillBlocked, ThreadsSplit, TimeSplit,
 };
@@ -54,7 +54,7 @@ impl Reading {
             threads: live.iter().take(THREADS_KEPT).map(|(t, gained)| thread(t, gained)).collect(),
             rest: ThreadsSplit { threads: rest_threads, split: time_split(&rest) },
             ended: ThreadsSplit { threads: ended.0, split: time_split(&ended.1) },
-            lost: self.lost_since(then),
+            lost: lost::since(&self.lost, &then.lost),
         }
     }
 
@@ -91,13 +91,6 @@ impl Reading {
         let now = self.waits.get(&reason).map_or(&[][..], Vec::as_slice);
         let none = vec![0; now.len()];
         buckets::since(now, then.waits.get(&reason).unwrap_or(&none), 0)
-    }
-
-    fn lost_since(&self, then: &Self) -> BTreeMap<String, u64> {
-        let gained = |(cause, n): (&&str, &u64)| {
-            ((*cause).to_owned(), n - then.lost.get(*cause).copied().unwrap_or(0))
-        };
-        self.lost.iter().map(gained).filter(|(_, n)| *n > 0).collect()
     }
 }
 

@@ -9,24 +9,23 @@ mod accounts;
 mod block;
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 
 use aya::Ebpf;
 use aya::maps::{MapData, PerCpuArray};
-use aya::programs::Iter;
 use bench_ebpf::abi::THREAD_SLOTS;
 use bench_ebpf::abi::offcpu::{Counts, HISTOGRAMS, OTHER, REASONS, globals, maps, programs};
 use bench_ebpf::hist::BUCKETS;
 use btf_rs::Btf;
 
 use crate::observe::bpf::counts::add;
+use crate::observe::bpf::iterator;
 use crate::observe::bpf::kernel::Kernel;
 use crate::observe::bpf::map;
 use crate::observe::bpf::offsets::{
     OffsetError, Offsets, has_helper, offset, size_of_struct, task_globals,
 };
-use crate::observe::bpf::part::{self, Global, Part, attach_btf};
-use crate::observe::bpf::refusal::{LoadError, explain, refused};
+use crate::observe::bpf::part::{Global, Part, attach_btf};
+use crate::observe::bpf::refusal::{LoadError, refused};
 use accounts::{Account, Totals};
 
 /// Size of a kernel stack on x86_64 and on aarch64 with small pages
@@ -80,9 +79,8 @@ pub(super) fn throttle_count(types: &Btf) -> Result<u32, OffsetError> {
 /// The iterator is read once at the end, so that threads that sleep now have an account.
 fn attach_all(ebpf: &mut Ebpf, kernel: &Kernel) -> Result<(), LoadError> {
     attach_btf(ebpf, kernel, programs::SWITCH, "sched_switch")?;
-    let program: &mut Iter = part::program(ebpf, programs::TASKS)?;
-    program.load("task", kernel.btf()?).map_err(|e| refused("task iterator", &explain(&e)))?;
-    iterate(ebpf).map(drop).map_err(|why| refused("task iterator", &why))
+    iterator::load(ebpf, kernel, programs::TASKS)?;
+    iterator::read(ebpf, programs::TASKS).map(drop).map_err(|why| refused("task iterator", &why))
 }
 
 /// Everything since the probes were attached.
@@ -106,7 +104,7 @@ impl Reading {
         // Before the threads alive: one that ends meanwhile is in neither, and its time comes
         // with the next reading; it is never there twice.
         let counts = map::per_cpu(ebpf, maps::COUNTS)?;
-        let bytes = iterate(ebpf)?;
+        let bytes = iterator::read(ebpf, programs::TASKS)?;
         let threads = accounts::parse(&bytes).ok_or("the task iterator's answer was cut off")?;
         let mut reading = Self {
             threads,
@@ -139,17 +137,6 @@ impl Reading {
             *self.lost.entry(cause).or_default() += n;
         }
     }
-}
-
-fn iterate(ebpf: &mut Ebpf) -> Result<Vec<u8>, String> {
-    let program: &mut Iter =
-        part::program(ebpf, programs::TASKS).map_err(|e: LoadError| e.to_string())?;
-    let link = program.attach().map_err(|e| explain(&e))?;
-    let link = program.take_link(link).map_err(|e| explain(&e))?;
-    let mut bytes = Vec::new();
-    let mut file = link.into_file().map_err(|e| e.to_string())?;
-    file.read_to_end(&mut bytes).map_err(|e| format!("all tasks cannot be read: {e}"))?;
-    Ok(bytes)
 }
 
 /// Each CPU gives its histograms to reasons in the order in which it meets them.

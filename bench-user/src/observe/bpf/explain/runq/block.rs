@@ -9,6 +9,8 @@ use bench_ebpf::queue::{CAUSES, cause};
 
 use super::Reading;
 use crate::host::CgroupTrees;
+use crate::observe::bpf::lost;
+use crate::observe::comm;
 use crate::observe::explained::{Holder, HolderGroup, RunQueue, Share};
 use crate::observe::sample::Count;
 
@@ -43,7 +45,7 @@ impl Reading {
             unattributed: share(unattributed),
             holders,
             by_cgroup,
-            lost: self.lost_since(then),
+            lost: lost::since(&self.lost, &then.lost),
         }
     }
 
@@ -66,23 +68,13 @@ impl Reading {
             .map(|(id, ns)| HolderGroup { cgroup: path(id), covered: Share::of(*ns, waited_ns) })
             .collect();
         by_cgroup.sort_by_key(|group| Reverse(group.covered.ns));
-        let shown = |(holder, ns): &(&bench_ebpf::abi::runq::Holder, u64)| {
-            let end = holder.comm.iter().position(|b| *b == 0).unwrap_or(holder.comm.len());
-            Holder {
-                comm: String::from_utf8_lossy(&holder.comm[..end]).into_owned(),
-                pid: u32::try_from(holder.tgid).unwrap_or(u32::MAX),
-                cgroup: path(&holder.cgroup),
-                covered: Share::of(*ns, waited_ns),
-            }
+        let shown = |(holder, ns): &(&bench_ebpf::abi::runq::Holder, u64)| Holder {
+            comm: comm::text(&holder.comm).into_owned(),
+            pid: u32::try_from(holder.tgid).unwrap_or(u32::MAX),
+            cgroup: path(&holder.cgroup),
+            covered: Share::of(*ns, waited_ns),
         };
         (gained.iter().take(HOLDERS_KEPT).map(shown).collect(), by_cgroup)
-    }
-
-    fn lost_since(&self, then: &Self) -> BTreeMap<String, u64> {
-        let gained = |(cause, n): (&&str, &u64)| {
-            ((*cause).to_owned(), n - then.lost.get(*cause).copied().unwrap_or(0))
-        };
-        self.lost.iter().map(gained).filter(|(_, n)| *n > 0).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use bench_ebpf::abi::stacks::StackKey;
 
+use crate::observe::comm;
 use crate::observe::symbols::Names;
 
 /// The helper found another stack in the place of this one.
@@ -58,8 +59,7 @@ pub(super) fn off_cpu(key: &StackKey, traces: &Traces, names: &mut dyn Naming) -
 
 fn folded(key: &StackKey, kernel: Vec<String>, traces: &Traces, names: &mut dyn Naming) -> String {
     let user = frames(key.user, traces, "", |address| names.of_process(key.tgid, address));
-    let length = key.comm.iter().position(|byte| *byte == 0).unwrap_or(key.comm.len());
-    let mut stack = clean(&String::from_utf8_lossy(&key.comm[..length]));
+    let mut stack = clean(&comm::text(&key.comm));
     // Innermost frames come first in a trace and last in a folded stack.
     for frame in user.iter().rev().chain(kernel.iter().rev()) {
         stack.push(';');

@@ -9,7 +9,8 @@ use bench_ebpf::abi::stacks::{Blocked, StackCounts, StackKey, TRACE_SLOTS, maps,
 use super::fold::{self, Naming};
 use super::{FREQUENCY_HZ, waits, why_no_off_cpu};
 use crate::measured::Measured;
-use crate::observe::bpf::{fdinfo, map};
+use crate::observe::bpf::part::is_loaded;
+use crate::observe::bpf::{fdinfo, lost, map};
 use crate::observe::explained::{
     OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks, STACKS_KEPT, Stacks,
 };
@@ -42,7 +43,7 @@ impl Reading {
     pub(in crate::observe::bpf::explain) fn read(ebpf: &Ebpf) -> Result<Self, String> {
         let on_cpu: HashMap<StackKey, u64> =
             map::sums(ebpf, maps::ON_CPU, |sum: &mut u64, n| *sum += n)?;
-        let off_cpu = if ebpf.program(programs::OFF_CPU).is_some_and(|p| p.fd().is_ok()) {
+        let off_cpu = if is_loaded(ebpf, programs::OFF_CPU) {
             Measured::Value(OffCpu::read(ebpf)?)
         } else {
             Measured::unavailable(why_no_off_cpu())
@@ -89,7 +90,7 @@ impl Reading {
         OnCpuStacks {
             frequency_hz: FREQUENCY_HZ,
             samples: samples + full,
-            lost: lost([
+            lost: lost::by_cause([
                 ("collisions", counts.sample_collisions - before.sample_collisions),
                 ("stacks_full", full),
                 ("filter_failed", counts.sample_filter_failed - before.sample_filter_failed),
@@ -120,7 +121,7 @@ impl Reading {
         OffCpuStacks {
             blocked_ns: all.ns,
             waits: all.times,
-            lost: lost([
+            lost: lost::by_cause([
                 ("collisions", counts.wait_collisions - was.wait_collisions),
                 ("stacks_full", counts.wait_full - was.wait_full),
                 ("threads_full", counts.threads_full - was.threads_full),
@@ -170,11 +171,6 @@ impl OffCpu {
 fn add(sum: &mut Blocked, part: &Blocked) {
     sum.times += part.times;
     sum.ns += part.ns;
-}
-
-fn lost<const N: usize>(causes: [(&str, u64); N]) -> BTreeMap<String, u64> {
-    let some = causes.into_iter().filter(|(_, n)| *n > 0);
-    some.map(|(cause, n)| (cause.to_owned(), n)).collect()
 }
 
 fn plus(sum: StackCounts, cpu: &StackCounts) -> StackCounts {

@@ -11,7 +11,7 @@ use crate::observe::bpf::fdinfo;
 use crate::observe::bpf::hook::Hook;
 use crate::observe::bpf::kernel::Kernel;
 use crate::observe::bpf::map;
-use crate::observe::bpf::part::{Part, attach_btf, attach_classic};
+use crate::observe::bpf::part::{Part, attach_btf, attach_classic, is_loaded};
 use crate::observe::bpf::refusal::LoadError;
 use crate::observe::explained::{UringExplained, opcode_name};
 use crate::observe::sample::Count;
@@ -81,11 +81,10 @@ impl Reading {
         let cpus = map::per_cpu(ebpf, maps::URING)?;
         let counts = map::sum(&cpus, add_counts).ok_or("the kernel shows no CPU")?;
         let completes = [programs::URING_COMPLETE, programs::URING_COMPLETE_TP];
-        let is_loaded = |name: &str| ebpf.program(name).is_some_and(|program| program.fd().is_ok());
         Ok(Self {
             counts,
             missed: fdinfo::missed(ebpf, &PROGRAMS)?,
-            sees_completions: completes.into_iter().any(is_loaded),
+            sees_completions: completes.into_iter().any(|name| is_loaded(ebpf, name)),
         })
     }
 
