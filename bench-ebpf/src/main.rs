@@ -3,6 +3,8 @@
 #![cfg_attr(target_arch = "bpf", no_std, no_main, feature(asm_experimental_arch))]
 
 #[cfg(target_arch = "bpf")]
+mod compiler;
+#[cfg(target_arch = "bpf")]
 mod filter;
 #[cfg(target_arch = "bpf")]
 mod maps;

@@ -6,6 +6,7 @@ use aya_ebpf::helpers::{
 };
 
 use crate::maps::HAS_TYPED_TASK;
+use crate::maps::tasks::{CFS_RQ_RQ, TASK_CFS_RQ};
 
 /// A member of the running thread; `None` where the kernel does not let it be read.
 #[inline(always)]
@@ -30,9 +31,10 @@ pub(crate) fn load<T>(structure: *const u8, offset: u32) -> T {
     unsafe { structure.add(offset as usize).cast::<T>().read() }
 }
 
-/// Keeps the compiler from moving memory accesses over this point; the target has no fences.
+/// The run queue that a thread is on, or was on last; by its clock the kernel books waits
+/// (kernel/sched/stats.h, `sched_info_arrive`).
 #[inline(always)]
-pub(crate) fn barrier() {
-    // SAFETY: no instruction at all.
-    unsafe { core::arch::asm!("", options(nostack, preserves_flags)) };
+pub(crate) fn run_queue(task: *const u8) -> *const u8 {
+    let group: *const u8 = load(task, TASK_CFS_RQ.load());
+    load(group, CFS_RQ_RQ.load())
 }

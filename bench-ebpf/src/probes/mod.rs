@@ -1,6 +1,7 @@
 //! One file for every kernel subsystem, one program for every hook.
 
 mod calls;
+mod iterator;
 mod offcpu;
 mod runq;
 mod sched;

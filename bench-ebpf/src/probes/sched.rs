@@ -21,6 +21,7 @@ use bench_ebpf::{
     hist,
 };
 
+use crate::compiler::bucket;
 use crate::filter::{self, Scope};
 use crate::maps::tasks::ENDED;
 use crate::maps::{
@@ -201,10 +202,7 @@ fn enter_wait(counts: &mut SchedCounts, before: &Books, now: &Books) {
         return;
     }
     let wait = now.run_delay - before.run_delay;
-    // Through memory, so that the compiler forgets the range it has proved and keeps the
-    // comparison, which the verifier needs.
-    // SAFETY: a read of a local.
-    let bucket = unsafe { core::ptr::read_volatile(&hist::bucket(wait)) };
+    let bucket = bucket(wait);
     if bucket < hist::BUCKETS {
         counts.waits[bucket] += 1;
     }

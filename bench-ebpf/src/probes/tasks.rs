@@ -6,44 +6,26 @@
 //! Blind to: threads in pid namespaces that the reader cannot see; threads that were released
 //! and wait for their last switch; cgroups more than 32 levels below the target.
 
-use aya_ebpf::{
-    bindings::seq_file,
-    helpers::generated::{bpf_ktime_get_boot_ns, bpf_seq_write},
-};
+use aya_ebpf::helpers::generated::bpf_ktime_get_boot_ns;
 use bench_ebpf::abi::{
     Books, TASK_DEAD, TASK_RUNNING, ThreadEntry, ThreadKey,
     tasks::{TaskRecord, globals::NO_CLOCK},
 };
 
+use super::iterator::{self, IterTask, write};
 use super::sched::books;
 use crate::filter::is_ours;
 use crate::maps::tasks::{
-    CFS_RQ_RQ, LAST_QUEUED, RQ_CLOCK, TASK_CFS_RQ, TASK_COMM, TASK_LEADER, TASK_PID, TASK_TGID,
+    LAST_QUEUED, RQ_CLOCK, TASK_CFS_RQ, TASK_COMM, TASK_LEADER, TASK_PID, TASK_TGID,
 };
 use crate::maps::{START_BOOTTIME, STATE, THREADS};
-use crate::task::load;
+use crate::task::{load, run_queue};
 
-/// `struct bpf_iter__task` (kernel/bpf/task_iter.c) and, behind its first member, `struct
-/// bpf_iter_meta` (include/linux/bpf.h), both part of the kernel's interface.
-#[repr(C)]
-struct IterTask {
-    meta: *const IterMeta,
-    task: *const u8,
-}
-
-#[repr(C)]
-struct IterMeta {
-    seq: *mut seq_file,
-}
-
-/// aya-ebpf has no macro for iterators.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "iter/task")]
 fn tasks(ctx: *const IterTask) -> i32 {
-    // SAFETY: the verifier knows the context of a task iterator and that both members are there.
-    let (meta, task) = unsafe { ((*ctx).meta, (*ctx).task) };
+    let task = iterator::task(ctx);
     if task.is_null() {
-        // The call after the last task.
         return 0;
     }
     // Its last switch is made or being made: the switch program has the final word.
@@ -62,15 +44,13 @@ fn tasks(ctx: *const IterTask) -> i32 {
     if !is_ours && entry.is_none() {
         return 0;
     }
-    // SAFETY: the verifier knows that the first member of the meta data is the file.
-    let seq = unsafe { (*meta).seq };
-    emit(seq, task, key, now, at_ns, is_ours, entry);
+    emit(ctx, task, key, now, at_ns, is_ours, entry);
     0
 }
 
 #[inline(always)]
 fn emit(
-    seq: *mut seq_file,
+    ctx: *const IterTask,
     task: *const u8,
     key: ThreadKey,
     now: Books,
@@ -91,19 +71,12 @@ fn emit(
         comm: load(task, TASK_COMM.load()),
         process: load(leader, TASK_COMM.load()),
     };
-    write(seq, &record);
+    write(ctx, &record);
     if let Some(entry) = entry {
         // SAFETY: a value of a map that was just found; it may change while it is copied, which
         // the reader is ready for.
-        write(seq, unsafe { &*entry });
+        write(ctx, unsafe { &*entry });
     }
-}
-
-/// A record that does not fit is taken back by the kernel and comes whole at the next read.
-#[inline(always)]
-fn write<T>(seq: *mut seq_file, value: &T) {
-    // SAFETY: the file of this iterator, and readable memory of this size.
-    unsafe { bpf_seq_write(seq, core::ptr::from_ref(value).cast(), size_of::<T>() as u32) };
 }
 
 /// How long it has been waiting for a CPU by now; by the clock of its run queue, which is at
@@ -116,9 +89,7 @@ fn open_wait(task: *const u8) -> u64 {
     if !is_runnable || queued == 0 || TASK_CFS_RQ.load() == NO_CLOCK {
         return 0;
     }
-    let cfs_rq: *const u8 = load(task, TASK_CFS_RQ.load());
-    let rq: *const u8 = load(cfs_rq, CFS_RQ_RQ.load());
-    let clock: u64 = load(rq, RQ_CLOCK.load());
+    let clock: u64 = load(run_queue(task), RQ_CLOCK.load());
     clock.saturating_sub(queued)
 }
 

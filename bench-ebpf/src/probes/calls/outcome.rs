@@ -5,10 +5,9 @@ use bench_ebpf::abi::calls::{
     AMOUNT_BUCKETS, Call, CallCounts, FIRST_LATENCY, LATENCY_BUCKETS, SMALL_WRITE, error_key,
     globals::NO_OFFSET, kinds,
 };
-use bench_ebpf::hist;
 
 use super::{CALL_AMOUNTS, CALL_ERRORS, CALL_RUN_DELAY, CALL_TIMES, CALL_ZERO, now_ns};
-use crate::task;
+use crate::{compiler, task};
 
 #[inline(always)]
 pub(super) fn time(counts: &mut CallCounts, call: &Call) {
@@ -32,11 +31,7 @@ pub(super) fn time(counts: &mut CallCounts, call: &Call) {
             }
         };
     }
-    // Through memory, so that the compiler forgets the range it has proved and keeps the
-    // comparison, which the verifier needs.
-    // SAFETY: a read of a local.
-    let bucket = unsafe { core::ptr::read_volatile(&hist::bucket(latency)) };
-    let bucket = bucket.saturating_sub(FIRST_LATENCY);
+    let bucket = compiler::bucket(latency).saturating_sub(FIRST_LATENCY);
     let bucket = if bucket < LATENCY_BUCKETS { bucket } else { LATENCY_BUCKETS - 1 };
     times.latency[bucket] += 1;
 }
@@ -72,8 +67,7 @@ pub(super) fn outcome(counts: &mut CallCounts, call: &Call, result: i64) {
         amounts.sum += amount;
         amounts.small +=
             u64::from(call.kind == kinds::WRITES && (1..SMALL_WRITE).contains(&amount));
-        // SAFETY: as in `time`.
-        let bucket = unsafe { core::ptr::read_volatile(&hist::bucket(amount)) };
+        let bucket = compiler::bucket(amount);
         let bucket = if bucket < AMOUNT_BUCKETS { bucket } else { AMOUNT_BUCKETS - 1 };
         amounts.amounts[bucket] += 1;
     }

@@ -27,11 +27,12 @@ use bench_ebpf::{
 
 pub(super) use reason::is_throttled;
 
+use crate::compiler::{barrier, bucket};
 use crate::filter::{self, Scope};
 use crate::maps::offcpu::{LAST_ARRIVAL, OFFCPU, OFFCPU_COUNTS, OFFCPU_EMPTY, OFFCPU_HIST};
-use crate::maps::tasks::{CFS_RQ_RQ, RQ_CLOCK, TASK_CFS_RQ};
+use crate::maps::tasks::RQ_CLOCK;
 use crate::maps::{PCOUNT, RUN_DELAY, START_BOOTTIME, STATE, SUM_EXEC, WATCHING_SINCE};
-use crate::task::{barrier, load};
+use crate::task::{load, run_queue};
 
 /// Arguments: preempted, the thread that leaves, and more.
 #[btf_tracepoint(function = "sched_switch")]
@@ -56,7 +57,7 @@ pub(crate) fn offcpu_switch(ctx: BtfTracePointContext) -> i32 {
 
 #[inline(always)]
 fn account(prev: *const u8, is_preempted: bool, counts: &mut Counts) {
-    let now = Books { clock: clock(prev), ..books(prev) };
+    let now = Books { clock: load(run_queue(prev), RQ_CLOCK.load()), ..books(prev) };
     let key = prev as u64;
     let Some(entry) = OFFCPU.get_ptr_mut(key).or_else(|| open(key)) else {
         counts.threads_full += 1;
@@ -169,9 +170,7 @@ fn sample(reason: u32, ns: u64, counts: &mut Counts) {
     let Some(histogram) = OFFCPU_HIST.get_ptr_mut(u32::from(*of_reason)) else {
         return;
     };
-    // Through memory, so that the compiler keeps the comparison, which the verifier needs.
-    // SAFETY: a read of a local.
-    let bucket = unsafe { core::ptr::read_volatile(&hist::bucket(ns)) };
+    let bucket = bucket(ns);
     if bucket < hist::BUCKETS {
         // SAFETY: a value of a per-CPU array, and nothing else runs on this CPU in this hook.
         unsafe { (*histogram)[bucket] += 1 };
@@ -213,13 +212,4 @@ fn books(task: *const u8) -> Books {
         pcount: load(task, PCOUNT.load()),
         sum_exec: load(task, SUM_EXEC.load()),
     }
-}
-
-/// The clock of the run queue that it is on, by which the kernel books its waits too
-/// (kernel/sched/stats.h, `sched_info_arrive`).
-#[inline(always)]
-fn clock(task: *const u8) -> u64 {
-    let group: *const u8 = load(task, TASK_CFS_RQ.load());
-    let queue: *const u8 = load(group, CFS_RQ_RQ.load());
-    load(queue, RQ_CLOCK.load())
 }

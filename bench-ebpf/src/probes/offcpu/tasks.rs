@@ -4,10 +4,7 @@
 //! descriptor is read. A thread without an account gets one here: it has been where it is since
 //! before the probes came.
 
-use aya_ebpf::{
-    bindings::{BPF_NOEXIST, seq_file},
-    helpers::generated::bpf_seq_write,
-};
+use aya_ebpf::bindings::BPF_NOEXIST;
 use bench_ebpf::{
     abi::{
         TASK_DEAD,
@@ -17,36 +14,22 @@ use bench_ebpf::{
 };
 
 use super::{books, first_seen, reason};
+use crate::compiler::barrier;
 use crate::filter;
 use crate::maps::offcpu::{OFFCPU, OFFCPU_COPY, OFFCPU_EMPTY, TASK_ON_CPU};
 use crate::maps::tasks::{LAST_QUEUED, TASK_COMM, TASK_PID, TASK_TGID};
 use crate::maps::{PCOUNT, STATE};
-use crate::task::{barrier, load};
+use crate::probes::iterator::{self, IterTask, write};
+use crate::task::load;
 
 /// A thread that switches while it is read is read again, so often at most.
 const TRIES: usize = 4;
 
-/// `struct bpf_iter__task` (kernel/bpf/task_iter.c) and, behind its first member, `struct
-/// bpf_iter_meta` (include/linux/bpf.h), both part of the kernel's interface.
-#[repr(C)]
-struct IterTask {
-    meta: *const IterMeta,
-    task: *const u8,
-}
-
-#[repr(C)]
-struct IterMeta {
-    seq: *mut seq_file,
-}
-
-/// aya-ebpf has no macro for iterators.
 #[unsafe(no_mangle)]
 #[unsafe(link_section = "iter/task")]
 fn offcpu_tasks(ctx: *const IterTask) -> i32 {
-    // SAFETY: the verifier knows the context of a task iterator and that both members are there.
-    let (meta, task) = unsafe { ((*ctx).meta, (*ctx).task) };
+    let task = iterator::task(ctx);
     if task.is_null() {
-        // The call after the last task.
         return 0;
     }
     let state: u32 = load(task, STATE.load());
@@ -81,10 +64,8 @@ fn offcpu_tasks(ctx: *const IterTask) -> i32 {
         last_queued,
         on_cpu,
     };
-    // SAFETY: the verifier knows that the first member of the meta data is the file.
-    let seq = unsafe { (*meta).seq };
-    write(seq, &record);
-    write(seq, copy);
+    write(ctx, &record);
+    write(ctx, copy);
     0
 }
 
@@ -142,11 +123,4 @@ fn take(key: u64, copy: &mut Entry) -> bool {
         }
     }
     false
-}
-
-/// A record that does not fit is taken back by the kernel and comes whole at the next read.
-#[inline(always)]
-fn write<T>(seq: *mut seq_file, value: &T) {
-    // SAFETY: the file of this iterator, and readable memory of this size.
-    unsafe { bpf_seq_write(seq, core::ptr::from_ref(value).cast(), size_of::<T>() as u32) };
 }

@@ -27,15 +27,14 @@ use bench_ebpf::{
     queue::{Cpu, cause},
 };
 
+use crate::compiler::barrier;
 use crate::filter::{self, Scope};
 use crate::maps::STATE;
 use crate::maps::offcpu::{LAST_ARRIVAL, THROTTLE_COUNT};
 use crate::maps::runq::{RQ_CPU, RUNQ_COUNTS, RUNQ_CPUS, RUNQ_HOLDERS};
-use crate::maps::tasks::{
-    CFS_RQ_RQ, LAST_QUEUED, RQ_CLOCK, TASK_CFS_RQ, TASK_COMM, TASK_PID, TASK_TGID,
-};
+use crate::maps::tasks::{LAST_QUEUED, RQ_CLOCK, TASK_CFS_RQ, TASK_COMM, TASK_PID, TASK_TGID};
 use crate::probes::offcpu::is_throttled;
-use crate::task::{barrier, load};
+use crate::task::{load, run_queue};
 
 /// Arguments: preempted, the thread that leaves, the thread that comes.
 #[btf_tracepoint(function = "sched_switch")]
@@ -50,7 +49,7 @@ pub(crate) fn runq_switch(ctx: BtfTracePointContext) -> i32 {
         counts.cpu_unknown += 1;
         return 0;
     };
-    let clock = clock(queue(prev));
+    let clock = clock(run_queue(prev));
     let leaves = !matches!(filter::current(), Scope::Foreign);
     let comes = filter::is_ours(next);
     begin_write(cpu);
@@ -131,7 +130,7 @@ pub(crate) fn runq_new(ctx: BtfTracePointContext) -> i32 {
 pub(crate) fn runq_migrate(ctx: BtfTracePointContext) -> i32 {
     let task: *const u8 = ctx.arg(0);
     if let Some(counts) = counts() {
-        waits::carry_over(task, clock(queue(task)), ctx.arg::<u64>(1) as u32, counts);
+        waits::carry_over(task, clock(run_queue(task)), ctx.arg::<u64>(1) as u32, counts);
     }
     0
 }
@@ -145,7 +144,7 @@ fn woken(task: *const u8) {
     let Some(counts) = counts() else {
         return;
     };
-    let queue = queue(task);
+    let queue = run_queue(task);
     let number: u32 = load(queue, RQ_CPU.load());
     let Some(cpu) = cpu(number) else {
         counts.cpu_unknown += 1;
@@ -236,14 +235,7 @@ fn end_write(cpu: &mut Cpu) {
     cpu.version += 1;
 }
 
-/// The run queue that a thread is on, or was on last.
-#[inline(always)]
-fn queue(task: *const u8) -> *const u8 {
-    let group: *const u8 = load(task, TASK_CFS_RQ.load());
-    load(group, CFS_RQ_RQ.load())
-}
-
-/// Its clock, by which the kernel books waits.
+/// A run queue's clock.
 #[inline(always)]
 fn clock(queue: *const u8) -> u64 {
     load(queue, RQ_CLOCK.load())

@@ -7,8 +7,8 @@ use bench_ebpf::{
 };
 
 use super::cpu;
+use crate::compiler::barrier;
 use crate::maps::runq::RUNQ_WAITS;
-use crate::task::barrier;
 
 /// Looks at another CPU's account while it may change.
 const TRIES: usize = 4;
