@@ -1,5 +1,7 @@
 //! `build`: `bench-user`, with probes where they can be built.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Result;
 
 use crate::process::run;
@@ -26,6 +28,18 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
         build.arg("--release");
     }
     run(&mut build)
+}
+
+/// The program to measure with: the given one, or a release build that holds probes.
+///
+/// # Errors
+/// When that cannot be built: a measurement without probes is not what was asked for.
+pub(crate) fn to_measure(workspace: &Workspace, given: Option<&Path>) -> Result<PathBuf> {
+    if let Some(given) = given {
+        return Ok(given.to_owned());
+    }
+    release_with_probes(workspace)?;
+    Ok(workspace.release_binary())
 }
 
 /// Sets up, and builds the probes and a release `bench-user` that holds them.

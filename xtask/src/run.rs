@@ -1,5 +1,6 @@
 //! `run`: from a fresh checkout to the main job in one command.
 
+use std::path::Path;
 use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Result, bail};
@@ -33,4 +34,17 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
 pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     code.map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// Runs this program again as root, with its own arguments and the binary to measure with.
+///
+/// # Errors
+/// When it has one already, and so was meant to be root, or cannot become root.
+pub(crate) fn again_as_root(binary: &Path, was_given: bool) -> Result<ExitCode> {
+    if was_given || !privilege::can_be_root() {
+        bail!("attaching probes needs root and there is no sudo: call this as root");
+    }
+    let mut again = privilege::as_root(std::env::current_exe()?);
+    again.args(std::env::args_os().skip(1)).arg("--binary").arg(binary);
+    process::status(&mut again).map(exit_code)
 }

@@ -35,13 +35,7 @@ pub(crate) struct Args {
 /// The verb. Builds as the user and measures as root.
 #[expect(clippy::print_stdout, reason = "the figures are what the command is for")]
 pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => {
-            build::release_with_probes(workspace)?;
-            workspace.release_binary()
-        }
-    };
+    let binary = build::to_measure(workspace, args.binary.as_deref())?;
     if !privilege::can_be_root() {
         bail!("attaching probes needs root and there is no sudo: call this as root");
     }

@@ -20,7 +20,7 @@ use crate::counters::{
 };
 use crate::workload::{Work, Workload};
 use crate::workspace::Workspace;
-use crate::{build, privilege, process, run};
+use crate::{build, privilege, run};
 
 /// The number of `getppid` in this machine's table.
 const GETPPID: u32 = if cfg!(target_arch = "x86_64") { 110 } else { 173 };
@@ -83,13 +83,7 @@ struct Attached {
 
 /// The verb. Builds as the user and measures as root.
 pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => {
-            build::release_with_probes(workspace)?;
-            workspace.release_binary()
-        }
-    };
+    let binary = build::to_measure(workspace, args.binary.as_deref())?;
     if privilege::is_root() {
         let seen = measure(&binary, args)?;
         table::print(&seen);
@@ -99,22 +93,7 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    if args.binary.is_some() || !privilege::can_be_root() {
-        bail!("attaching probes needs root and there is no sudo: call this as root");
-    }
-    let own = std::env::current_exe()?;
-    let mut again = privilege::as_root(own);
-    again.arg("peers").arg("--binary").arg(&binary);
-    let numbers = [
-        ("--threads", args.threads),
-        ("--calls", args.calls),
-        ("--switches", args.switches),
-        ("--naps", args.naps),
-    ];
-    for (option, value) in numbers {
-        again.arg(option).arg(value.to_string());
-    }
-    process::status(&mut again).map(run::exit_code)
+    run::again_as_root(&binary, args.binary.is_some())
 }
 
 fn measure(binary: &Path, args: &Args) -> Result<Seen> {

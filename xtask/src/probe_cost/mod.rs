@@ -20,7 +20,7 @@ use crate::cgroup::{self, Cgroup};
 use crate::counters::BenchUser;
 use crate::workload::{Work, Workload};
 use crate::workspace::Workspace;
-use crate::{build, privilege, process, run};
+use crate::{build, privilege, run};
 use peers::Peer;
 
 /// Arguments of `probe-cost`.
@@ -79,13 +79,7 @@ struct Event {
 
 /// The verb. Builds as the user and measures as root.
 pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
-    let binary = match &args.binary {
-        Some(binary) => binary.clone(),
-        None => {
-            build::release_with_probes(workspace)?;
-            workspace.release_binary()
-        }
-    };
+    let binary = build::to_measure(workspace, args.binary.as_deref())?;
     if privilege::is_root() {
         let all = measure(&binary, args)?;
         table::print(&all);
@@ -94,21 +88,7 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    if args.binary.is_some() || !privilege::can_be_root() {
-        bail!("attaching probes needs root and there is no sudo: call this as root");
-    }
-    let own = std::env::current_exe()?;
-    let mut again = privilege::as_root(own);
-    again.arg("probe-cost").arg("--binary").arg(&binary);
-    if args.alone {
-        again.arg("--alone");
-    }
-    for (option, value) in
-        [("--rounds", args.rounds), ("--calls", args.calls), ("--switches", args.switches)]
-    {
-        again.arg(option).arg(value.to_string());
-    }
-    process::status(&mut again).map(run::exit_code)
+    run::again_as_root(&binary, args.binary.is_some())
 }
 
 fn measure(binary: &Path, args: &Args) -> Result<Measurements> {
