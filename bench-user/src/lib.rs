@@ -16,7 +16,8 @@
 //! 2. `load` and `observe` never name each other: client numbers and kernel numbers stay
 //!    independent witnesses. Only `ladder` knows both.
 //! 3. Only `main.rs` and `commands/` print; `report` renders into a writer.
-//! 4. `unsafe` only in the `Pod` implementations of `bench-ebpf` and in the BPF programs.
+//! 4. `unsafe` only in `bench-ebpf`: in its BPF programs, and where bytes of the kernel become its
+//!    types (`abi.rs`, the `Pod` implementations).
 //! 5. A missing observer is data (`Measured::Unavailable`), not an error.
 
 /// Durations, sizes and rates as people write and read them.

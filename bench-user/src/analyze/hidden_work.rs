@@ -3,7 +3,7 @@
 use super::levels::Step;
 use super::warnings::stages_where;
 use crate::measured::Measured;
-use crate::observe::{Explained, Syscalls, Thread};
+use crate::observe::{Explained, Syscalls, Thread, ThreadKind};
 use crate::plan::ClaimSpec;
 use crate::record::RunRecord;
 
@@ -34,10 +34,8 @@ pub fn is_hidden(
 ) -> bool {
     let is_counted = explained.io_uring.as_ref().is_some_and(|uring| uring.value().is_some());
     let enters = syscalls.value().and_then(|s| s.by_name.get("io_uring_enter"));
-    let names = ["iou-sqp-", "iou-wrk-"];
-    let is_ours = |comm: &str| names.iter().any(|name| comm.starts_with(name));
     let uses = enters.is_some_and(|count| count.count > 0)
-        || threads.value().is_some_and(|all| all.iter().any(|t| is_ours(&t.comm)));
+        || threads.value().is_some_and(|all| all.iter().any(|t| ThreadKind::of(&t.comm).is_some()));
     uses && !is_counted
 }
 

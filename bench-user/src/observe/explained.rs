@@ -16,7 +16,7 @@ pub use off_cpu::{Blocked, OffCpu, OffCpuThread, Share, StillBlocked, ThreadsSpl
 pub use opcodes::is_known as is_opcode;
 pub(super) use opcodes::name as opcode_name;
 pub use run_queue::{Holder, HolderGroup, RunQueue};
-pub use softirq::{Softirq, SoftirqTime};
+pub use softirq::{SOFTIRQS, Softirq, SoftirqTime};
 pub use stacks::{OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks, STACKS_KEPT, Stacks};
 pub use uring::UringExplained;
 

@@ -26,9 +26,9 @@ pub use bpf::{Hook, LoadError};
 pub use cgroup::{CgroupObserver, CgroupReading};
 pub use explained::{
     Blocked, Explained, ExplainedCall, Holder, HolderGroup, InFlight, OffCpu, OffCpuStack,
-    OffCpuStacks, OffCpuThread, OnCpuStack, OnCpuStacks, RunQueue, STACKS_KEPT, Share, Softirq,
-    SoftirqTime, Stacks, StillBlocked, SyscallsExplained, ThreadsSplit, TimeSplit, Unpaired,
-    UringExplained, is_opcode,
+    OffCpuStacks, OffCpuThread, OnCpuStack, OnCpuStacks, RunQueue, SOFTIRQS, STACKS_KEPT, Share,
+    Softirq, SoftirqTime, Stacks, StillBlocked, SyscallsExplained, ThreadsSplit, TimeSplit,
+    Unpaired, UringExplained, is_opcode,
 };
 pub use ledger::ENDED_KEPT;
 pub use machine::MachineUse;

@@ -63,7 +63,8 @@ pub enum ThreadKind {
 
 impl ThreadKind {
     /// By the name that the kernel gives it (io_uring/io-wq.c and io_uring/sqpoll.c, since 5.12).
-    pub(super) fn of(comm: &str) -> Option<Self> {
+    #[must_use]
+    pub fn of(comm: &str) -> Option<Self> {
         if comm.starts_with("iou-wrk-") {
             Some(Self::IoUringWorker)
         } else if comm.starts_with("iou-sqp-") {

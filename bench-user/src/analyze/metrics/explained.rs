@@ -7,8 +7,8 @@ use super::{Found, Miss, is_syscall, unknown, walk};
 use crate::distribution::Distribution;
 use crate::measured::Measured;
 use crate::observe::{
-    Explained, ExplainedCall, OffCpu, RunQueue, Softirq, SyscallsExplained, UringExplained,
-    is_opcode,
+    Explained, ExplainedCall, OffCpu, RunQueue, SOFTIRQS, Softirq, SyscallsExplained,
+    UringExplained, is_opcode,
 };
 
 /// Why a kind of explanation is `null` as a whole.
@@ -62,10 +62,6 @@ pub(super) fn absent(name: &str, parts: &[&str], has_load: bool) -> Result<f64, 
 fn is_reason(name: &str) -> bool {
     is_syscall(name) || matches!(name, "page_fault" | "stopped" | "worker" | "other")
 }
-
-/// As the observer names them.
-const SOFTIRQS: [&str; 10] =
-    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// A figure of a call that was not made: what is summed is zero, and the rest has no value.
 fn never_made(name: &str, call: &str, field: &[&str], has_load: bool) -> Result<f64, Miss> {

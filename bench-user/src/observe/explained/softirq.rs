@@ -5,6 +5,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Names of the kinds by number (include/linux/interrupt.h, the same since 2.6.39).
+pub const SOFTIRQS: [&str; 10] =
+    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
+
 /// Softirqs of the whole machine, and those that ran on top of the target's threads, whose time
 /// on a CPU they are in (`irq:softirq_entry`, `irq:softirq_exit`).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]

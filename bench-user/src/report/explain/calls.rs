@@ -2,7 +2,7 @@
 
 use crate::measured::Measured;
 use crate::observe::{ExplainedCall, SyscallsExplained};
-use crate::report::figures::{NONE, bytes, count, ns, percent, plural};
+use crate::report::figures::{NONE, bytes, count, ns, percent};
 use crate::report::page::{Item, Table};
 
 /// So many syscalls by name are listed; the rest is in the data.
@@ -114,13 +114,8 @@ pub(super) fn items(calls: &SyscallsExplained) -> Vec<Item> {
     if !flying.is_empty() {
         items.push(Item::new("in flight at the end", flying.join(", ")));
     }
-    if calls.missed > 0 {
-        let skipped = plural(calls.missed, "event", "events");
-        items.push(Item::new("MISSED", format!("{skipped}: these are lower bounds")));
-    }
-    for (cause, n) in &calls.lost {
-        items.push(Item::new("LOST", format!("{} by {cause}", count(*n))));
-    }
+    items.extend(super::missed(calls.missed));
+    items.extend(super::lost(&calls.lost));
     items
 }
 
@@ -170,6 +165,6 @@ mod tests {
             items(&calls).into_iter().map(|item| item.lines.join("")).collect();
         assert_eq!(lines.len(), 4, "{lines:?}");
         assert!(lines[0].starts_with("2 never return") && lines[1].starts_with("4 futex (longest"));
-        assert!(lines[2].contains("lower bounds") && lines[3] == "7 by calls_full", "{lines:?}");
+        assert!(lines[2].contains("lower bounds") && lines[3] == "7 calls full", "{lines:?}");
     }
 }

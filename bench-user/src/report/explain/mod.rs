@@ -9,7 +9,7 @@ mod uring;
 
 use std::collections::BTreeMap;
 
-use super::figures::count;
+use super::figures::{count, plural};
 use super::page::{Item, Page};
 use crate::measured::Measured;
 use crate::observe::Explained;
@@ -61,11 +61,17 @@ fn value<T>(block: &Option<Measured<T>>) -> Option<&T> {
     block.as_ref()?.value()
 }
 
+/// Events that the kernel skipped; nothing where it skipped none.
+fn missed(events: u64) -> Option<Item> {
+    let skipped = plural(events, "event", "events");
+    (events > 0).then(|| Item::new("MISSED", format!("{skipped}: these are lower bounds")))
+}
+
 /// What spoils the figures of a block; nothing where nothing does.
-fn lost(lost: &BTreeMap<String, u64>) -> Vec<Item> {
+fn lost<C: AsRef<str>>(lost: &BTreeMap<C, u64>) -> Option<Item> {
     let causes: Vec<String> = lost
         .iter()
-        .map(|(cause, n)| format!("{} {}", count(*n), cause.replace('_', " ")))
+        .map(|(cause, n)| format!("{} {}", count(*n), cause.as_ref().replace('_', " ")))
         .collect();
-    if causes.is_empty() { Vec::new() } else { vec![Item::new("incomplete", causes.join(", "))] }
+    (!causes.is_empty()).then(|| Item::new("incomplete", causes.join(", ")))
 }

@@ -88,11 +88,7 @@ impl<'a> Weighed<'a> {
             table.rows.push(vec![self.share(weight), shortened(stack)]);
         }
         page.table(table);
-        let lost = self.lost.iter().map(|(cause, n)| format!("{cause} {}", count(*n)));
-        let lost: Vec<String> = lost.collect();
-        if !lost.is_empty() {
-            page.items(vec![Item::new("lost", lost.join(", "))]);
-        }
+        page.items(super::lost(&self.lost).into_iter().collect());
     }
 
     #[expect(clippy::cast_precision_loss, reason = "for people, three digits")]

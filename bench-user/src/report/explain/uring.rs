@@ -1,7 +1,7 @@
 //! Work given to io_uring: a row an opcode.
 
 use crate::observe::UringExplained;
-use crate::report::figures::{self, NONE, count, percent, plural};
+use crate::report::figures::{self, NONE, count, percent};
 use crate::report::page::{Item, Table};
 
 /// Submissions by opcode, the most frequent first; `None` where there were none.
@@ -38,10 +38,7 @@ pub(super) fn items(uring: &UringExplained) -> Vec<Item> {
         line += &format!("; {} completed, {} failed", count(*succeeded), count(*failed));
     }
     let mut items = vec![Item::new("submissions", line)];
-    if uring.missed > 0 {
-        let skipped = plural(uring.missed, "event", "events");
-        items.push(Item::new("MISSED", format!("{skipped}: these are lower bounds")));
-    }
+    items.extend(super::missed(uring.missed));
     items
 }
 

@@ -8,12 +8,8 @@ use bench_ebpf::abi::softirq::{Counts, Runs, VECTORS, maps, programs};
 
 use crate::observe::bpf::part::{Part, attach_btf};
 use crate::observe::bpf::{lost, map};
-use crate::observe::explained::{Share, Softirq, SoftirqTime};
+use crate::observe::explained::{SOFTIRQS, Share, Softirq, SoftirqTime};
 use crate::observe::sample::Count;
-
-/// By number (include/linux/interrupt.h, the same since 2.6.39).
-const NAMES: [&str; 10] =
-    ["hi", "timer", "net_tx", "net_rx", "block", "irq_poll", "tasklet", "sched", "hrtimer", "rcu"];
 
 /// Its programs and maps.
 pub(super) const PART: Part = Part {
@@ -73,7 +69,7 @@ impl Reading {
             block.ns += time.ns;
             block.on_target_ns += time.on_target_ns;
             if time != SoftirqTime::default() {
-                let name = NAMES.get(number).map(|name| (*name).to_owned());
+                let name = SOFTIRQS.get(number).map(|name| (*name).to_owned());
                 block.by_vector.insert(name.unwrap_or_else(|| format!("vector_{number}")), time);
             }
         }
