@@ -36,7 +36,9 @@ const NO_BOOKS: Books = Books { run_delay: 0, pcount: 0, sum_exec: 0, nvcsw: 0, 
 #[btf_tracepoint(function = "sched_switch")]
 pub(crate) fn sched_switch(ctx: BtfTracePointContext) -> i32 {
     let scope = filter::current();
-    if let Scope::Foreign = scope {
+    let prev: *const u8 = ctx.arg(1);
+    let is_foreign = matches!(scope, Scope::Foreign);
+    if is_foreign && load::<u32>(prev, STATE.load()) & TASK_DEAD == 0 {
         return 0;
     }
     let Some(counts) = SCHED.get_ptr_mut(0) else {
@@ -45,6 +47,10 @@ pub(crate) fn sched_switch(ctx: BtfTracePointContext) -> i32 {
     // SAFETY: index 0 of a per-CPU array of one is always there; the hook runs with preemption
     // and interrupts off, so nothing else writes to this CPU's value.
     let counts = unsafe { &mut *counts };
+    if is_foreign {
+        end_outside(prev, counts);
+        return 0;
+    }
     if let Scope::Failed = scope {
         counts.filter_failed += 1;
         return 0;
@@ -138,18 +144,45 @@ fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
         }
     }
     entry.last = now;
-    entry.ended = ended;
     if ended != 0 {
-        // It may have executed another program since it was first seen.
-        entry.comm = bpf_get_current_comm().unwrap_or_default();
-        entry.ended_at = boot_ns();
         note(ctx, &key, "ended");
-        if pass_on(&key, entry) {
-            // It is there: this thread ends once.
-            let _ = THREADS.remove(key);
-        } else {
-            counts.ended_in_hash += 1;
-        }
+        end(&key, entry, counts);
+    }
+}
+
+/// A thread that was inside ends elsewhere: as if it came back for its last switch.
+#[inline(always)]
+fn end_outside(prev: *const u8, counts: &mut SchedCounts) {
+    let tid = bpf_get_current_pid_tgid() & 0xffff_ffff;
+    let key = ThreadKey { tid, start_ns: load(prev, START_BOOTTIME.load()) };
+    let Some(known) = THREADS.get_ptr_mut(key) else {
+        return;
+    };
+    // SAFETY: as in `account`.
+    let entry = unsafe { &mut *known };
+    if entry.task != prev as u64 {
+        // Another thread left it behind under an id that this one took over outside.
+        return;
+    }
+    let now = books(prev);
+    entry.absences += 1;
+    add_between(&mut entry.away, &entry.last, &now);
+    entry.last = now;
+    end(&key, entry, counts);
+}
+
+/// A thread's last switch.
+#[inline(always)]
+fn end(key: &ThreadKey, entry: &mut ThreadEntry, counts: &mut SchedCounts) {
+    entry.ended = 1;
+    // It may have executed another program since it was first seen.
+    entry.comm = bpf_get_current_comm().unwrap_or_default();
+    entry.ended_at = boot_ns();
+    if pass_on(key, entry) {
+        // It is there: this thread ends once.
+        let _ = THREADS.remove(key);
+    } else {
+        counts.ended_in_hash += 1;
     }
 }
 

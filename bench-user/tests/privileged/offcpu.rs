@@ -20,6 +20,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("offcpu::a_sleep_longer_than_the_window_is_shown", a_longer_sleep),
         trial("offcpu::waits_are_counted_by_what_is_waited_in", waits_by_reason),
         trial("offcpu::threads_that_end_inside_leave_their_time", threads_that_end),
+        trial("offcpu::threads_that_end_elsewhere_leave_it_too", threads_that_end_elsewhere),
         trial("offcpu::a_spinner_on_a_tenth_of_a_cpu_is_throttled", tenth_of_a_cpu),
         trial("offcpu::a_program_that_is_read_in_blocks_in_page_faults", page_faults),
     ]
@@ -203,6 +204,40 @@ fn threads_that_end() -> Result<()> {
     ensure!(split.run_queue.ns == sum(|t| t.runq_ns), "{split:?}");
     ensure!(split.on_cpu.ns >= sum(|t| t.oncpu_ns), "{split:?}");
     ensure!(split.observed_ns <= 40 * sample.window_ns, "{split:?}");
+    Ok(())
+}
+
+/// Threads that are moved out and end there, before others are born at their addresses.
+fn threads_that_end_elsewhere() -> Result<()> {
+    let (place, elsewhere) = (Place::new(&[])?, Place::new(&[])?);
+    let mut leaving = Workload::start("sleepers 2 50")?;
+    let mut families = Workload::start("families 10 3")?;
+    for workload in [&leaving, &families] {
+        place.take_in(workload.pid())?;
+    }
+    let mut set = observe_all(&place, &[Explain::OffCpu, Explain::RunQueue])?;
+    set.begin();
+    leaving.work()?;
+    elsewhere.take_in(leaving.pid())?;
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    leaving.finish()?;
+    families.work()?;
+    set.settle();
+    let sample = set.end().context("a window was begun")?;
+    let block = off_cpu(&sample)?;
+    ensure!(block.ended.threads == 3 + 10 * 4, "{:?}", block.ended);
+    let naps = block.by_reason.get("clock_nanosleep").context("they slept")?;
+    ensure!(naps.count == 100 && naps.ns >= 100_000_000, "{naps:?}");
+    let books = measured(&sample.sched)?;
+    ensure!(
+        books.switches_voluntary + books.switches_involuntary == books.switches_seen,
+        "{books:?}"
+    );
+    ensure!(block.split.run_queue.ns == books.runqlat_sum_ns, "{:?} and {books:?}", block.split);
+    let waited =
+        measured(sample.explain.run_queue.as_ref().context("it was asked for")?)?.waited_ns;
+    // A switch that the kernel hides leaves a wait without its end.
+    ensure!(waited <= books.runqlat_sum_ns * 11 / 10 + PROC_TICK_NS, "{waited} and {books:?}");
     Ok(())
 }
 

@@ -38,7 +38,9 @@ use crate::task::{load, run_queue};
 #[btf_tracepoint(function = "sched_switch")]
 pub(crate) fn offcpu_switch(ctx: BtfTracePointContext) -> i32 {
     let scope = filter::current();
-    if let Scope::Foreign = scope {
+    let prev: *const u8 = ctx.arg(1);
+    let is_foreign = matches!(scope, Scope::Foreign);
+    if is_foreign && load::<u32>(prev, STATE.load()) & TASK_DEAD == 0 {
         return 0;
     }
     let Some(counts) = OFFCPU_COUNTS.get_ptr_mut(0) else {
@@ -51,8 +53,24 @@ pub(crate) fn offcpu_switch(ctx: BtfTracePointContext) -> i32 {
         counts.filter_failed += 1;
         return 0;
     }
-    account(ctx.arg(1), ctx.arg::<u64>(0) as u8 != 0, counts);
+    if is_foreign {
+        end_outside(prev as u64, counts);
+    } else {
+        account(prev, ctx.arg::<u64>(0) as u8 != 0, counts);
+    }
     0
+}
+
+/// A thread ends outside of the target. If it was inside, its account goes before its address goes
+/// to another thread; what it did since it left is not in it.
+#[inline(always)]
+fn end_outside(key: u64, counts: &mut Counts) {
+    if let Some(entry) = OFFCPU.get_ptr(key) {
+        // SAFETY: this is the thread's last switch, and only its switches write to the entry.
+        fold(unsafe { &*entry }, counts);
+        // It was found above, and nobody else takes it out.
+        OFFCPU.remove(key).ok();
+    }
 }
 
 #[inline(always)]

@@ -65,19 +65,17 @@ pub(crate) fn runq_switch(ctx: BtfTracePointContext) -> i32 {
         cpu.held_by = 0;
     }
     cpu.cause = cause_of(cpu, next, comes) as u64;
-    if leaves {
-        let state: u32 = load(prev, STATE.load());
-        if state == 0 {
-            // The kernel books the wait right after this hook (`sched_info_depart`).
-            waits::begin(prev, number, cpu, clock, counts);
-        } else if state & TASK_DEAD != 0 {
-            waits::forget(prev);
-        }
+    let state: u32 = load(prev, STATE.load());
+    if state & TASK_DEAD != 0 {
+        // Wherever it ends, as its address goes to another thread then.
+        waits::forget(prev);
+    } else if leaves && state == 0 {
+        // The kernel books the wait right after this hook (`sched_info_depart`).
+        waits::begin(prev, number, cpu, clock, counts);
     }
-    if comes || cpu.waiting > 0 {
-        let queued: u64 = load(next, LAST_QUEUED.load());
-        waits::end(next, number, cpu, (clock, queued), comes, counts);
-    }
+    // Whoever comes: it may have been one of ours when it began to wait, and moved here since.
+    let queued: u64 = load(next, LAST_QUEUED.load());
+    waits::end(next, number, cpu, (clock, queued), comes, counts);
     end_write(cpu);
     0
 }

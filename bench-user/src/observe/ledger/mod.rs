@@ -13,6 +13,7 @@
 //!  born, ends      -                      last switch (probe)  last - 0
 //!  joins           -                      books shown          B - first sight
 //!  leaves, returns books shown            books shown          B - A - (return - last inside)
+//!  leaves, ends    books shown            last switch (probe)  last inside - A
 //!  id taken over   books shown            books shown          last - A, and B - first sight
 //! ```
 //!
