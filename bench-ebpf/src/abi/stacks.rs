@@ -22,7 +22,7 @@ pub mod maps {
     pub const ON_CPU: &str = "STACKS_ON_CPU";
     /// Per-CPU hash from [`super::StackKey`] to [`super::Blocked`].
     pub const OFF_CPU: &str = "STACKS_OFF_CPU";
-    /// Hash from [`super::super::ThreadKey`] to [`super::Away`].
+    /// Hash from the address of a `task_struct`, which an exec does not change, to [`super::Away`].
     pub const AWAY: &str = "STACK_AWAY";
 }
 
@@ -66,8 +66,8 @@ pub struct Blocked {
 pub struct Away {
     /// When that was, ns of `CLOCK_MONOTONIC`.
     pub since_ns: u64,
-    /// Where its `task_struct` lies.
-    pub task: u64,
+    /// Its id then.
+    pub tid: u64,
     /// `sched_info.run_delay` then, ns.
     pub run_delay: u64,
     /// `sched_info.pcount` then.

@@ -17,12 +17,12 @@ use aya_ebpf::{
     programs::{BtfTracePointContext, PerfEventContext, tracing::StackIdContext},
 };
 use bench_ebpf::abi::{
-    TASK_DEAD, THREAD_SLOTS, ThreadKey,
+    TASK_DEAD, THREAD_SLOTS,
     stacks::{Away, Blocked, COUNT_SLOTS, SPILL_SLOTS, StackCounts, StackKey, TRACE_SLOTS},
 };
 
 use crate::filter::{self, Scope};
-use crate::maps::{PCOUNT, RUN_DELAY, START_BOOTTIME, STATE, SUM_EXEC};
+use crate::maps::{PCOUNT, RUN_DELAY, STATE, SUM_EXEC};
 use crate::task::load;
 
 /// Another stack lies where this one would have to (kernel/bpf/stackmap.c, `__bpf_get_stackid`).
@@ -50,9 +50,11 @@ static STACKS_ON_CPU: PerCpuHashMap<StackKey, u64> =
 static STACKS_OFF_CPU: PerCpuHashMap<StackKey, Blocked> =
     PerCpuHashMap::with_max_entries(COUNT_SLOTS, 0);
 
-/// Threads take themselves out when they end, so the size bounds those alive.
+/// Threads take themselves out when they end, wherever that is, so the size bounds those alive. By
+/// the address of the `task_struct`: an exec by another thread than the first changes its id while
+/// it waits.
 #[map]
-static STACK_AWAY: HashMap<ThreadKey, Away> = HashMap::with_max_entries(THREAD_SLOTS, 0);
+static STACK_AWAY: HashMap<u64, Away> = HashMap::with_max_entries(THREAD_SLOTS, 0);
 
 #[perf_event]
 pub(crate) fn stack_on_cpu(ctx: PerfEventContext) -> u32 {
@@ -85,6 +87,11 @@ pub(crate) fn stack_on_cpu(ctx: PerfEventContext) -> u32 {
 pub(crate) fn stack_off_cpu(ctx: BtfTracePointContext) -> i32 {
     let scope = filter::current();
     if let Scope::Foreign = scope {
+        let prev: *const u8 = ctx.arg(1);
+        if load::<u32>(prev, STATE.load()) & TASK_DEAD != 0 {
+            // It may have been inside.
+            let _gone = STACK_AWAY.remove(prev as u64);
+        }
         return 0;
     }
     let Some(counts) = counts() else { return 0 };
@@ -99,21 +106,17 @@ pub(crate) fn stack_off_cpu(ctx: BtfTracePointContext) -> i32 {
 #[inline(always)]
 fn account(ctx: &BtfTracePointContext, counts: &mut StackCounts) {
     let prev: *const u8 = ctx.arg(1);
-    let id = ThreadKey {
-        tid: bpf_get_current_pid_tgid() & 0xffff_ffff,
-        start_ns: load(prev, START_BOOTTIME.load()),
-    };
+    let id = prev as u64;
     let before = STACK_AWAY.get_ptr_mut(id);
     // SAFETY: a helper without arguments.
     let now_ns = unsafe { bpf_ktime_get_ns() };
     let (run_delay, pcount, sum_exec): (u64, u64, u64) =
         (load(prev, RUN_DELAY.load()), load(prev, PCOUNT.load()), load(prev, SUM_EXEC.load()));
-    let task = prev as u64;
     if let Some(before) = before {
         // SAFETY: a thread is switched away from on one CPU at a time, so its entry has one
         // writer, and nothing else takes it out.
         let before = unsafe { &*before };
-        if before.blocks != 0 && before.task == task {
+        if before.blocks != 0 {
             if pcount - before.pcount == 1 {
                 let gap = now_ns - before.since_ns;
                 let ran = (sum_exec - before.sum_exec) + (run_delay - before.run_delay);
@@ -132,7 +135,7 @@ fn account(ctx: &BtfTracePointContext, counts: &mut StackCounts) {
     }
     let mut away = Away {
         since_ns: now_ns,
-        task,
+        tid: bpf_get_current_pid_tgid() & 0xffff_ffff,
         run_delay,
         pcount,
         sum_exec,

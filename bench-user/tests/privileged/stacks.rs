@@ -17,6 +17,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("stacks::others_add_nothing", others_add_nothing),
         trial("stacks::waits_are_as_long_as_the_books_say", waits_are_as_long_as_the_books_say),
         trial("stacks::a_wait_over_the_whole_window_counts", a_wait_over_the_whole_window_counts),
+        trial("stacks::a_wait_during_an_exec_counts", a_wait_during_an_exec_counts),
         trial("stacks::nothing_stays_attached", nothing_stays_attached),
     ]
 }
@@ -176,6 +177,23 @@ fn a_wait_over_the_whole_window_counts() -> Result<()> {
     ensure!(times == 0, "no wait ended: {block:#?}");
     let edge = 2_000_000 * room() + sample.observer_cost.read_ns;
     ensure!(ns.abs_diff(sample.window_ns) <= edge, "{ns} of {} ns", sample.window_ns);
+    Ok(())
+}
+
+/// The one that executes waits for the others to end, and has another id afterwards.
+fn a_wait_during_an_exec_counts() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start("exec 20")?;
+    place.take_in(workload.pid())?;
+    let mut set = observe(&place)?;
+    set.begin();
+    workload.go()?;
+    workload.wait_ready()?;
+    set.settle();
+    let sample = set.end().context("a window was begun")?;
+    let block = off_cpu(&sample)?;
+    let waits = block.folded.iter().filter(|line| line.stack.contains("begin_new_exec"));
+    ensure!(waits.count() > 0, "{:?}", block.folded);
     Ok(())
 }
 

@@ -8,16 +8,15 @@
 
 use std::collections::HashMap;
 
-use bench_ebpf::abi::ThreadKey;
 use bench_ebpf::abi::stacks::{Away, StackKey};
 
 use crate::clock;
 
 /// How long each stack has been waited in by now, ns.
-pub(super) fn open(away: &HashMap<ThreadKey, Away>) -> HashMap<StackKey, u64> {
+pub(super) fn open(away: &HashMap<u64, Away>) -> HashMap<StackKey, u64> {
     let mut open = HashMap::<StackKey, u64>::new();
-    for (thread, away) in away.iter().filter(|(_, away)| away.blocks != 0) {
-        let path = format!("/proc/{}/task/{}/schedstat", away.key.tgid, thread.tid);
+    for away in away.values().filter(|away| away.blocks != 0) {
+        let path = format!("/proc/{}/task/{}/schedstat", away.key.tgid, away.tid);
         // One that has ended meanwhile waits no more.
         let Ok(text) = std::fs::read_to_string(path) else { continue };
         if let Some(ns) = blocked(away, &text, clock::now_ns()) {
@@ -46,7 +45,7 @@ mod tests {
 
     const AWAY: Away = Away {
         since_ns: 1_000,
-        task: 0,
+        tid: 1,
         run_delay: 50,
         pcount: 7,
         sum_exec: 300,
