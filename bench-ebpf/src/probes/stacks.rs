@@ -7,7 +7,8 @@
 //! at the switch in or at the wake-up, and a wait ends exactly when the thread could run again.
 //! A stack that is not to be had is counted without its frames, under the helper's errno.
 //! Blind to: user frames of code without frame pointers; pages that are not in memory; sampling
-//! while interrupts are off, which the frames that switch them on again stand for.
+//! while interrupts are off, which the frames that switch them on again stand for; a wait that began
+//! before the probes came.
 
 use aya_ebpf::{
     bindings::{BPF_ANY, BPF_F_USER_STACK, BPF_NOEXIST},
