@@ -1,6 +1,19 @@
 //! The object that the kernel loads; on any other target an empty program.
 
 #![cfg_attr(target_arch = "bpf", no_std, no_main, feature(asm_experimental_arch))]
+#![cfg_attr(
+    target_arch = "bpf",
+    expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "words are cut to what they hold; a conversion that can fail is a branch that the \
+                  verifier follows at every event"
+    ),
+    expect(
+        clippy::needless_borrows_for_generic_args,
+        reason = "a value that is handed over is copied onto the stack, which has 512 bytes"
+    )
+)]
 
 #[cfg(target_arch = "bpf")]
 mod compiler;

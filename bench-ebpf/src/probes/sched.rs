@@ -180,7 +180,7 @@ fn end(key: &ThreadKey, entry: &mut ThreadEntry, counts: &mut SchedCounts) {
     entry.ended_at = boot_ns();
     if pass_on(key, entry) {
         // It is there: this thread ends once.
-        let _ = THREADS.remove(key);
+        THREADS.remove(key).ok();
     } else {
         counts.ended_in_hash += 1;
     }

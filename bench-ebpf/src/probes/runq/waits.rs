@@ -59,7 +59,7 @@ pub(super) fn end(
     // SAFETY: a thread is in one hook at a time, under the lock of the queue that it is on.
     let wait = wait.map(|wait| unsafe { &mut *wait });
     let is_open = wait.as_ref().is_some_and(|wait| wait.is_open != 0);
-    if queued == 0 && !is_open || !is_open && !is_ours {
+    if !is_open && (queued == 0 || !is_ours) {
         return;
     }
     let booked = if queued == 0 { 0 } else { clock.saturating_sub(queued) };
@@ -168,7 +168,9 @@ fn look_at(number: u32) -> Option<(ByCause, u64)> {
             barrier();
             let (totals, cause) = ((*cpu).totals, (*cpu).cause);
             barrier();
-            if version % 2 == 0 && core::ptr::read_volatile(&raw const (*cpu).version) == version {
+            if version.is_multiple_of(2)
+                && core::ptr::read_volatile(&raw const (*cpu).version) == version
+            {
                 return Some((totals, cause));
             }
         }
