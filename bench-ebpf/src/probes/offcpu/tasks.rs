@@ -49,7 +49,7 @@ fn offcpu_tasks(ctx: *const IterTask) -> i32 {
     }
     let mut now = whole_books(task);
     let last_queued = load(task, LAST_QUEUED.load());
-    let on_cpu = u64::from(load::<u32>(task, TASK_ON_CPU.load()));
+    let on_cpu = u64::from(is_on_cpu(task));
     if !take(key, copy) {
         return 0;
     }
@@ -81,7 +81,7 @@ fn seed(task: *const u8, state: u32, copy: &mut Entry) {
     first_seen(task, copy, &now);
     copy.left = now;
     let is_waiting = load::<u64>(task, LAST_QUEUED.load()) != 0;
-    let is_runnable = state == 0 || is_waiting || load::<u32>(task, TASK_ON_CPU.load()) != 0;
+    let is_runnable = state == 0 || is_waiting || is_on_cpu(task);
     copy.reason = u64::from(if is_runnable { RUNNABLE } else { reason::blocked_in(task, state) });
     // Not over an entry that the switch program has made meanwhile. Where the hash is full it
     // says so at the thread's next switch.
@@ -123,4 +123,11 @@ fn take(key: u64, copy: &mut Entry) -> bool {
         }
     }
     false
+}
+
+/// It runs now, or is on its way off the CPU. The member is an `int` to 7.2 and a byte in 7.3; its
+/// first byte tells in either.
+#[inline(always)]
+fn is_on_cpu(task: *const u8) -> bool {
+    load::<u8>(task, TASK_ON_CPU.load()) != 0
 }

@@ -42,18 +42,20 @@ pub(super) fn refused(what: &'static str, why: &str) -> LoadError {
     LoadError::Refused { what, why: why.to_owned() }
 }
 
+/// Beginnings of the lines with figures that follow the reason in a verifier's log.
+const FIGURES: [&str; 5] =
+    ["processed", "verification time", "stack depth", "subprog", "insns processed"];
+
 /// One line instead of a verifier log: the errno with its usual cause, or the log's last line.
 pub(super) fn explain(error: &ProgramError) -> String {
     match error {
         ProgramError::LoadError { io_error, verifier_log } => {
             let log = verifier_log.to_string();
             log::debug!("verifier: {log}");
-            let last = log.lines().rev().find(|line| {
-                !line.trim().is_empty()
-                    && !line.starts_with("processed")
-                    && !line.starts_with("stack depth")
-                    && !line.contains("verification time")
-            });
+            let is_reason = |line: &&str| {
+                !line.trim().is_empty() && !FIGURES.iter().any(|figure| line.starts_with(figure))
+            };
+            let last = log.lines().rev().find(is_reason);
             explain_errno(io_error, last)
         }
         ProgramError::SyscallError(e) => explain_errno(&e.io_error, Some(e.call)),
