@@ -70,21 +70,10 @@ fn by_tid(sample: &Sample) -> Result<BTreeMap<u32, &Thread>> {
 /// I5, at rest at both edges, where the books owe nothing: waits for a CPU to the nanosecond.
 fn parts_fill_the_window() -> Result<()> {
     let place = Place::new(&[])?;
-    let mut mix = ["spin 200 3", "sleepers 3 50", "pingpong 3000"]
-        .map(Workload::start)
-        .into_iter()
-        .collect::<Result<Vec<_>>>()?;
-    for workload in &mix {
-        place.take_in(workload.pid())?;
-    }
+    let mut mix = place.take_in_all(["spin 200 3", "sleepers 3 50", "pingpong 3000"])?;
     let mut set = observe(&place, Explain::OffCpu)?;
     set.begin();
-    for workload in &mut mix {
-        workload.go()?;
-    }
-    for workload in &mut mix {
-        workload.wait_done()?;
-    }
+    Workload::work_together(&mut mix)?;
     let sample = set.end().context("a window was begun")?;
     let (block, books) = (off_cpu(&sample)?, by_tid(&sample)?);
     ensure!(block.threads.len() == 4 + 4 + 3, "{}", block.threads.len());
@@ -106,13 +95,11 @@ fn parts_fill_the_window() -> Result<()> {
 fn windows_that_cut_waits() -> Result<()> {
     let place = Place::new(&[])?;
     let (naps, rounds) = (amount(300), amount(60_000));
-    let mut mix = ["spin 300 3", &format!("sleepers 3 {naps}"), &format!("pingpong {rounds}")]
-        .map(Workload::start)
-        .into_iter()
-        .collect::<Result<Vec<_>>>()?;
-    for workload in &mix {
-        place.take_in(workload.pid())?;
-    }
+    let mut mix = place.take_in_all([
+        "spin 300 3",
+        &format!("sleepers 3 {naps}"),
+        &format!("pingpong {rounds}"),
+    ])?;
     let mut set = observe(&place, Explain::OffCpu)?;
     for workload in &mut mix {
         workload.go()?;

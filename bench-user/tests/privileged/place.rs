@@ -13,6 +13,8 @@ use bench_user::measured::Measured;
 use bench_user::target::ControllerDir;
 use libtest_mimic::{Completion, Failed, Trial};
 
+use crate::workload::Workload;
+
 /// A test that cannot run here; the reason is shown and it counts as ignored.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -92,6 +94,16 @@ impl Place {
                 .with_context(|| format!("write {pid} to {}", procs.display()))?;
         }
         Ok(())
+    }
+
+    /// Starts workloads and moves each into it, at rest.
+    pub(crate) fn take_in_all<const N: usize>(&self, specs: [&str; N]) -> Result<Vec<Workload>> {
+        let start = |spec| {
+            let workload = Workload::start(spec)?;
+            self.take_in(workload.pid())?;
+            Ok(workload)
+        };
+        specs.into_iter().map(start).collect()
     }
 
     /// A cgroup inside the v2 one, with a process in it.

@@ -62,21 +62,10 @@ fn on_first_cpu(workload: &Workload) -> Result<()> {
 /// the kernel books no wait, and we use another clock: some microseconds a move.
 fn causes_add_up() -> Result<()> {
     let place = Place::new(&[])?;
-    let mut mix = ["spin 200 3", "sleepers 3 50", "pingpong 3000"]
-        .map(Workload::start)
-        .into_iter()
-        .collect::<Result<Vec<_>>>()?;
-    for workload in &mix {
-        place.take_in(workload.pid())?;
-    }
+    let mut mix = place.take_in_all(["spin 200 3", "sleepers 3 50", "pingpong 3000"])?;
     let mut set = observe(&place, Explain::RunQueue)?;
     set.begin();
-    for workload in &mut mix {
-        workload.go()?;
-    }
-    for workload in &mut mix {
-        workload.wait_done()?;
-    }
+    Workload::work_together(&mut mix)?;
     let sample = set.end().context("a window was begun")?;
     let block = run_queue(&sample)?;
     let booked = measured(&sample.sched)?.runqlat_sum_ns;

@@ -19,22 +19,11 @@ pub(crate) fn tests() -> Vec<Trial> {
 /// Spinners, sleepers and a ping-pong together on all CPUs.
 fn scheduling_equals_the_kernels_books() -> Result<()> {
     let place = Place::new(&[])?;
-    let mut mix = ["spin 200 3", "sleepers 3 50", "pingpong 3000"]
-        .map(Workload::start)
-        .into_iter()
-        .collect::<Result<Vec<_>>>()?;
-    for workload in &mix {
-        place.take_in(workload.pid())?;
-    }
+    let mut mix = place.take_in_all(["spin 200 3", "sleepers 3 50", "pingpong 3000"])?;
     let mut set = observe(&place)?;
     set.begin();
     let before = read_cgroup(&place.v2)?;
-    for workload in &mut mix {
-        workload.go()?;
-    }
-    for workload in &mut mix {
-        workload.wait_done()?;
-    }
+    Workload::work_together(&mut mix)?;
     let after = read_cgroup(&place.v2)?;
     let sample = set.end().context("a window was begun")?;
 

@@ -89,6 +89,17 @@ impl Workload {
         self.wait_done()
     }
 
+    /// Lets several do all their work at the same time.
+    pub(crate) fn work_together(all: &mut [Self]) -> Result<()> {
+        for workload in &mut *all {
+            workload.go()?;
+        }
+        for workload in all {
+            workload.wait_done()?;
+        }
+        Ok(())
+    }
+
     /// Ends its input, so that it exits, and reaps it.
     pub(crate) fn finish(mut self) -> Result<ExitStatus> {
         self.stdin = None;
