@@ -14,11 +14,13 @@ use crate::workload::Workload;
 
 pub(crate) fn tests() -> Vec<Trial> {
     vec![
-        trial("runq::the_causes_add_up_to_the_kernels_books", causes_add_up),
-        trial("runq::threads_that_share_a_cpu_wait_for_their_own", own_threads),
-        trial("runq::a_neighbour_is_named", a_neighbour_is_named),
-        trial("runq::a_spinner_on_a_tenth_of_a_cpu_waits_for_its_quota", quota),
-        trial("runq::no_window_has_more_waiting_than_it_is_long", windows_that_cut_waits),
+        trial("runq::the_causes_add_up_to_the_kernels_books", || unless_hidden(causes_add_up)),
+        trial("runq::threads_that_share_a_cpu_wait_for_their_own", || unless_hidden(own_threads)),
+        trial("runq::a_neighbour_is_named", || unless_hidden(a_neighbour_is_named)),
+        trial("runq::a_spinner_on_a_tenth_of_a_cpu_waits_for_its_quota", || unless_hidden(quota)),
+        trial("runq::no_window_has_more_waiting_than_it_is_long", || {
+            unless_hidden(windows_that_cut_waits)
+        }),
     ]
 }
 
@@ -31,8 +33,27 @@ fn run_queue(sample: &Sample) -> Result<&RunQueue> {
     // show in what is unattributed.
     let known = ["switches_unseen"];
     ensure!(block.lost.keys().all(|cause| known.contains(&cause.as_str())), "{block:?}");
+    if block.unattributed.ratio > 0.05 && block.lost.contains_key("switches_unseen") {
+        return Err(Hidden(format!("{block:?}")).into());
+    }
     ensure!(block.unattributed.ratio <= 0.05, "{block:?}");
     Ok(block)
+}
+
+/// The machine hid so much of the window that it says nothing of what we make of the rest.
+#[derive(Debug, thiserror::Error)]
+#[error("too much of the waiting lies around switches that the machine hid: {0}")]
+struct Hidden(String);
+
+/// Tries again when the machine hid too much, a few times: it must stay the exception.
+fn unless_hidden(test: fn() -> Result<()>) -> Result<()> {
+    for _ in 0..4 {
+        match test() {
+            Err(e) if e.is::<Hidden>() => {}
+            outcome => return outcome,
+        }
+    }
+    test()
 }
 
 /// A cgroup that gets the CPU before all others that want it, as far as the kernel lets one.
