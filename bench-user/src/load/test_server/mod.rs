@@ -28,7 +28,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
-use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -88,6 +88,11 @@ impl Peer {
     /// It is the first connection that was taken.
     pub(super) fn is_first(&self) -> bool {
         self.place == 1
+    }
+
+    /// A second hold on the connection: while it lives, `Next::Close` says nothing to the client.
+    pub(super) fn kept_open(&self) -> TcpStream {
+        self.incoming.stream.try_clone().unwrap()
     }
 
     /// Writes the end of a response, or all of it.

@@ -42,19 +42,36 @@ fn pipelined_requests_that_meet_a_close_are_sent_again_once() {
     assert_eq!(sample.account.in_flight_at_end, 0);
 }
 
+/// Connections that are kept open and unread; each takes a descriptor and full buffers.
+const UNREAD_MOST: usize = 64;
+
 #[test]
 fn an_answer_before_the_whole_request_counts_and_ends_the_connection() {
-    // The body does not fit into the sockets, and the server does not read it.
+    // The body does not fit into the sockets, and the server reads no more of it than the start.
+    // A server that read the rest would be sent the next request on the same connection.
     let (sample, counts) = with_body(32 << 20, || {
-        TestServer::of_heads(|_, peer| {
-            peer.answer("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno");
-            Next::Hold
+        let unread = Mutex::new(Vec::new());
+        TestServer::of_heads(move |_, peer| {
+            let mut unread = unread.lock().unwrap();
+            if unread.len() < UNREAD_MOST {
+                unread.push(peer.kept_open());
+                peer.answer("HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno");
+                Next::Close
+            } else {
+                drop(unread);
+                peer.answer(
+                    "HTTP/1.1 413 Content Too Large\r\n\
+                     Connection: close\r\nContent-Length: 2\r\n\r\nno",
+                );
+                Next::Hold
+            }
         })
     });
     assert!(sample.account.completed > 0, "{:?}", sample.outcomes);
     assert_eq!(sample.account.completed, counts.answered, "{:?}", sample.outcomes);
     assert!(sample.outcomes.other_status.keys().eq(&[413]), "{:?}", sample.outcomes);
-    assert_eq!((sample.account.failed, sample.outcomes.retried), (0, 0));
+    let failed_and_retried = (sample.account.failed, sample.outcomes.retried);
+    assert_eq!(failed_and_retried, (0, 0), "{:?}", sample.outcomes);
     assert_eq!(sample.connect_ns.count, counts.accepted);
 }
 
