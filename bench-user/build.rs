@@ -24,6 +24,8 @@ fn main() -> io::Result<()> {
         println!("cargo:rerun-if-changed={}", root.join(watched).display());
     }
     println!("cargo:rerun-if-changed={}", stamp::dir(root).display());
+    // New files of a study get into the program too.
+    println!("cargo:rerun-if-changed=studies");
     println!("cargo:rerun-if-env-changed=CARGO_TARGET_DIR");
 
     for (object, name, variable, remedy) in [

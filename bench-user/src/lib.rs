@@ -73,3 +73,6 @@ pub mod claims;
 
 /// A record rendered for people and programs.
 pub mod report;
+
+/// The studies of published articles: set up, run part by part, set beside what was claimed.
+pub mod study;

@@ -42,6 +42,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Study(args) => commands::study::run(&args.command),
         Command::Schema => commands::schema::run(),
         Command::Serve(args) => commands::serve::run(&args),
         Command::Completions(args) => commands::completions::run(&args),

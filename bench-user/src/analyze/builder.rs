@@ -28,6 +28,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
         offered_rps: None,
         duration_s: 10.0,
         before: None,
+        start: None,
         observed_requests: 0,
         load: LoadSample {
             window_ns: seconds * 1_000_000_000,

@@ -14,7 +14,7 @@ use crate::measured::Measured;
 use crate::observe::{
     CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
 };
-use crate::record::{Loop, StageRecord, Verdict};
+use crate::record::{Loop, StageRecord, Start, Verdict};
 
 /// A metric of every level in the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +117,7 @@ static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
 pub fn numbers(stage: &StageRecord) -> Vec<(String, Value)> {
     let mut numbers = Vec::new();
     for (block, json) in [
+        ("start", serde_json::to_value(&stage.start)),
         ("load", serde_json::to_value(&stage.load)),
         ("syscalls", serde_json::to_value(&stage.syscalls)),
         ("sched", serde_json::to_value(&stage.sched)),
@@ -156,6 +157,11 @@ pub(super) fn template() -> StageRecord {
         offered_rps: None,
         duration_s: 1.0,
         before: None,
+        start: Some(Start {
+            startup_ms: Measured::Value(0.0),
+            rss_bytes: zero(),
+            image_bytes: zero(),
+        }),
         observed_requests: 0,
         load: LoadSample {
             requests: 1,

@@ -50,6 +50,7 @@ fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
     }
     let (block, rest) = name.split_once('.').ok_or_else(|| unknown(name))?;
     let json = match block {
+        "start" => serde_json::to_value(&stage.start),
         "load" => serde_json::to_value(&stage.load),
         "syscalls" => serde_json::to_value(&stage.syscalls),
         "sched" => serde_json::to_value(&stage.sched),

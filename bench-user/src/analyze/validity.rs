@@ -56,6 +56,9 @@ impl Rule {
     /// Whether conclusions about this metric survive.
     #[must_use]
     pub fn spares(self, metric: &str) -> bool {
+        if metric.starts_with(BEFORE_THE_LOAD) {
+            return true;
+        }
         match self {
             // What failed or was refused is what counts of outcomes are about, and nothing else is
             // left to speak of. Opening connections is work of the target and takes its time, so
@@ -81,6 +84,9 @@ impl Rule {
 }
 
 const BOTTLENECK: &str = "bottleneck";
+
+/// What was measured before the first request, which no load can spoil.
+const BEFORE_THE_LOAD: &str = "start.";
 
 fn is_of_one_request(metric: &str) -> bool {
     metric.ends_with("per_request")

@@ -5,6 +5,7 @@ mod measure;
 mod request;
 mod stacks;
 mod stored;
+mod study;
 mod value;
 
 use clap::{Parser, Subcommand};
@@ -17,6 +18,7 @@ pub use stacks::{FlameArgs, StackArgs, StackKindName};
 pub use stored::{
     CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, ReportArgs, ServeArgs,
 };
+pub use study::{StudyArgs, StudyCommand, StudyResultsArgs, StudyRunArgs};
 pub use value::{
     ArrivalsName, BuiltinName, CatchUpName, ClientName, ExplainName, Format, OrOff, OrderName,
     ProtocolName, ReportFormat, WebsocketName,
@@ -68,6 +70,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Say what this machine can measure and what is missing
     Doctor(DoctorArgs),
+    /// Check the claims of published articles on this machine
+    Study(StudyArgs),
     /// Print the JSON Schema of run.json
     Schema,
     /// Serve one of the built-in targets

@@ -14,12 +14,14 @@ pub(crate) mod crawl;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 mod flame;
+mod measure;
 pub(crate) mod observe;
 mod recorder;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
+pub(crate) mod study;
 
 /// How a command ended that could do its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

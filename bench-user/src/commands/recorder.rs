@@ -4,9 +4,9 @@
 use bench_user::analyze;
 use bench_user::ladder::{Event, Position, Sink};
 use bench_user::plan::Level;
-use bench_user::record::{RunDir, RunRecord, StageRecord, TargetRecord, Urls};
+use bench_user::record::{RunDir, RunRecord, StageRecord, Start, TargetRecord, Urls};
 use bench_user::report;
-use bench_user::target::TargetKind;
+use bench_user::target::{Target, TargetKind};
 use bench_user::units::{show_count, show_ns, show_per_request};
 
 /// The record so far and where it is kept.
@@ -14,11 +14,13 @@ pub(crate) struct Recorder {
     pub(crate) record: RunRecord,
     pub(crate) dir: RunDir,
     quiet: bool,
+    /// How the target of the climb under way began it.
+    start: Option<Start>,
 }
 
 impl Recorder {
     pub(crate) fn new(record: RunRecord, dir: RunDir, quiet: bool) -> Self {
-        Self { record, dir, quiet }
+        Self { record, dir, quiet, start: None }
     }
 
     /// A line for the user, unless the run is to be quiet.
@@ -73,6 +75,7 @@ impl Sink for Recorder {
                 self.say(&report::probe_estimate(found));
             }
             Event::Started { climb, target, urls } => {
+                self.start = Some(start(target));
                 let record = self.target(climb.target);
                 record.kind = target.handle.kind;
                 record.cgroup = target.handle.cgroup.clone().map(|dir| dir.display().to_string());
@@ -98,6 +101,7 @@ impl Sink for Recorder {
             Event::Died { climb, exit } => self.target(climb.target).exit = exit.cloned(),
             Event::StageDone { climb, done } => {
                 let mut stage = StageRecord::from(*done);
+                stage.start.clone_from(&self.start);
                 let target = &mut self.record.targets[climb.target];
                 stage.verdict = analyze::verdict(&self.record.plan, target, &stage);
                 let line = summary(&stage);
@@ -118,6 +122,17 @@ impl Sink for Recorder {
             }
         }
         Ok(self.dir.save(&self.record)?)
+    }
+}
+
+fn start(target: &Target) -> Start {
+    let startup = target.startup_ms().ok_or("it ran already");
+    let image = target.image().ok_or("it is no container");
+    let size = image.and_then(|image| image.size_bytes.ok_or("its engine does not say"));
+    Start {
+        startup_ms: startup.into(),
+        rss_bytes: target.idle().rss_bytes,
+        image_bytes: size.into(),
     }
 }
 

@@ -42,7 +42,7 @@ pub enum PlanError {
 }
 
 /// The end of a sentence about an unknown word: the nearest known one, or all of them.
-pub(super) fn suggest(unknown: &str, known: &[&str]) -> String {
+pub(crate) fn suggest(unknown: &str, known: &[&str]) -> String {
     /// Share of the letters that agree (one minus the Damerau-Levenshtein distance by length)
     /// from which a known word is what was probably meant: two swapped letters of three stay
     /// above it, another word does not.

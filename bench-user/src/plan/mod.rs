@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::tls::TlsSpec;
 pub use claim::{ClaimSpec, NamedStages, StageSelector};
 pub use error::PlanError;
+pub(crate) use error::suggest;
 pub use explain::Explain;
 pub use level::Level;
 pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, WebsocketMode};

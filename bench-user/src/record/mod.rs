@@ -128,6 +128,17 @@ pub struct Urls {
     pub first: String,
 }
 
+/// How a target began a climb, before its first request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Start {
+    /// From the start of a command or container to its first good answer, ms.
+    pub startup_ms: Measured<f64>,
+    /// Resident memory of all its processes, bytes.
+    pub rss_bytes: Measured<u64>,
+    /// Size of a container's image, bytes.
+    pub image_bytes: Measured<u64>,
+}
+
 /// Closed or open loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -160,6 +171,10 @@ pub struct StageRecord {
     /// this figure.
     #[serde(default)]
     pub before: Option<Before>,
+    /// How the target began the climb that the stage is of; `null` in records that are older than
+    /// this.
+    #[serde(default)]
+    pub start: Option<Start>,
     /// The client's side.
     pub load: LoadSample,
     /// Complete responses between the two kernel readings: the denominator of `per_request`.
@@ -216,6 +231,7 @@ impl From<StageDone> for StageRecord {
             offered_rps: position.offered_rps,
             duration_s,
             before: Some(before),
+            start: None,
             load,
             observed_requests: requests,
             syscalls: kernel.syscalls,

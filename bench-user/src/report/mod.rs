@@ -21,6 +21,7 @@ mod reasons;
 mod run;
 mod sample;
 mod stages;
+mod study;
 mod surroundings;
 #[cfg(test)]
 mod tests;
@@ -35,6 +36,7 @@ use serde::Serialize;
 
 pub use compare::Side;
 pub use export::stacks::{StackChoice, StackKind};
+pub use study::{Checked, Evidence};
 
 use crate::measured::Measured;
 use crate::observe::{ProbeEstimate, Sample};
@@ -66,6 +68,14 @@ pub fn probe_estimate(found: &Measured<ProbeEstimate>) -> String {
 /// What the writer says.
 pub fn render(run: &RunRecord, format: Format, out: &mut dyn Write) -> io::Result<()> {
     draw(run, || run::page(run), format, out)
+}
+
+/// Writes an article's sentences beside what was measured; as JSON, the rows.
+///
+/// # Errors
+/// What the writer says.
+pub fn study(title: &str, rows: &[Checked], format: Format, out: &mut dyn Write) -> io::Result<()> {
+    draw(&rows, || study::page(title, rows), format, out)
 }
 
 /// Writes one row of comma-separated values for every stage; `export/csv.rs` names the columns.

@@ -25,4 +25,4 @@ mod stacks;
 mod store;
 
 /// The plans in `examples/`.
-mod examples;
+mod studies;

@@ -97,6 +97,7 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
         connections: around.connections,
         offered_rps: None,
         duration_s: 5.0,
+        start: None,
         syscalls: kernel(observed).map(|()| syscalls(around, requests)).into(),
         sched: kernel(observed).map(|()| sched(around, requests, repetition)).into(),
         threads: Value(threads(around, repetition)),

@@ -1,0 +1,64 @@
+//! Arguments of `study`: what the studies that come with the tool take.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::value::Format;
+
+/// Check the claims of published articles on this machine
+#[derive(Debug, Args)]
+pub struct StudyArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: StudyCommand,
+}
+
+/// The commands of `study`.
+#[derive(Debug, Subcommand)]
+pub enum StudyCommand {
+    /// List the studies and their parts
+    List,
+    /// Set a study up, run its parts and set its article's sentences beside what was measured
+    Run(StudyRunArgs),
+    /// Set the sentences beside what the last run of each study measured, without root
+    Results(StudyResultsArgs),
+}
+
+/// Arguments of `study run`.
+#[derive(Debug, Args)]
+pub struct StudyRunArgs {
+    /// Name of the study
+    pub name: String,
+    /// Fewer repetitions and shorter stages: minutes instead of an hour
+    #[arg(long)]
+    pub quick: bool,
+    /// Seconds: shows whether everything works; the figures say nothing
+    #[arg(long, conflicts_with = "quick")]
+    pub smoke: bool,
+    /// Only this part, and those that it takes its rates of; again for several
+    #[arg(long, value_name = "NAME")]
+    pub part: Vec<String>,
+    /// Folder that studies are unpacked, set up and measured in
+    #[arg(long, value_name = "FOLDER", default_value = "bench-studies")]
+    pub dir: PathBuf,
+    /// Only the table at the end
+    #[arg(long, short)]
+    pub quiet: bool,
+    /// How the table is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}
+
+/// Arguments of `study results`.
+#[derive(Debug, Args)]
+pub struct StudyResultsArgs {
+    /// Names of studies; default: every one that was run
+    pub names: Vec<String>,
+    /// Folder that studies were run in
+    #[arg(long, value_name = "FOLDER", default_value = "bench-studies")]
+    pub dir: PathBuf,
+    /// How the tables are written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub format: Format,
+}

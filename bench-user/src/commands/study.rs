@@ -1,0 +1,169 @@
+//! `study`: lists the studies, runs one, or shows again what was measured.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use bench_user::cli::{StudyCommand, StudyResultsArgs, StudyRunArgs};
+use bench_user::ladder::{Interrupt, RunEnd};
+use bench_user::record::{self, RunRecord};
+use bench_user::study::table::{self, Records};
+use bench_user::study::{Part, Size, Study, StudyError, Work, setup};
+use bench_user::{clock, report};
+
+use super::{Outcome, format, measure, print, say};
+
+/// Below a study's folder: a folder for every time it was run, with one for every part.
+const RESULTS: &str = "results";
+
+pub(crate) fn run(command: &StudyCommand) -> anyhow::Result<Outcome> {
+    match command {
+        StudyCommand::List => list(),
+        StudyCommand::Run(args) => run_one(args),
+        StudyCommand::Results(args) => results(args),
+    }
+}
+
+fn list() -> anyhow::Result<Outcome> {
+    let studies = Study::all()?;
+    print(|out| {
+        for Study { name, manifest } in &studies {
+            writeln!(out, "{name}: {}", manifest.title)?;
+            for part in &manifest.parts {
+                writeln!(out, "  {}: {}", part.name, part.about)?;
+            }
+        }
+        Ok(())
+    })?;
+    Ok(Outcome::Done)
+}
+
+fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
+    let study = Study::named(&args.name)?;
+    let parts = chosen(&study, &args.part)?;
+    anyhow::ensure!(
+        rustix::process::geteuid().is_root(),
+        "making and watching cgroups takes root: run it as `sudo bench-user study run {}`",
+        study.name
+    );
+    let interrupt = Interrupt::install()?;
+    let work = Work::unpack(&study, &args.dir)?;
+    let tell = |line: &str| {
+        if !args.quiet {
+            say(line);
+        }
+    };
+    setup::set_up(&study, &work, &mut |does| tell(&format!("{}: {does}", study.name)), &|| {
+        interrupt.signal().is_some()
+    })?;
+    let id = record::new_id(&clock::wall_rfc3339(), fastrand::u32(..));
+    let results = work.folder.join(RESULTS).join(id);
+    let size = size(args);
+    let mut records = Records::new();
+    for part in parts {
+        tell(&format!("{}: part {}: {}", study.name, part.name, part.about));
+        let rates = rates(part, &records)?;
+        let plan = work.plan(part, size, rates)?;
+        measure::can_run(&plan)?;
+        let out = results.join(&part.name);
+        let (recorder, ended) = measure::measure(&plan, Some(&out), args.quiet, &interrupt)?;
+        records.insert(part.name.clone(), recorder.record);
+        match ended.with_context(|| format!("part {}", part.name)) {
+            Ok(RunEnd::Done) => {}
+            Ok(RunEnd::Interrupted(signal)) => {
+                anyhow::bail!(
+                    "{signal} ended the study (what is finished is in {})",
+                    results.display()
+                )
+            }
+            // The other parts may still be measured; the sentences of this one say why not.
+            Err(error) => say(&format!("warning: {error:#}")),
+        }
+    }
+    show(&study, &records, args.format)?;
+    Ok(Outcome::Done)
+}
+
+fn size(args: &StudyRunArgs) -> Size {
+    match (args.quick, args.smoke) {
+        (_, true) => Size::Smoke,
+        (true, _) => Size::Quick,
+        _ => Size::Full,
+    }
+}
+
+/// The parts that were asked for, with those before them that they take rates of, in their order.
+fn chosen<'s>(study: &'s Study, names: &[String]) -> anyhow::Result<Vec<&'s Part>> {
+    let manifest = &study.manifest;
+    if names.is_empty() {
+        return Ok(manifest.parts.iter().collect());
+    }
+    let mut wanted = Vec::new();
+    for name in names {
+        let part = manifest.part(name).ok_or_else(|| study.no_part(name))?;
+        wanted.push(&*part.name);
+        wanted.extend(part.rates.iter().map(|rates| &*rates.part));
+    }
+    Ok(manifest.parts.iter().filter(|part| wanted.contains(&&*part.name)).collect())
+}
+
+/// Rates of a part as shares of the lowest peak that another one found.
+fn rates(part: &Part, records: &Records) -> anyhow::Result<Option<Vec<f64>>> {
+    let Some(wanted) = &part.rates else { return Ok(None) };
+    let peaks = records.get(&wanted.part).and_then(table::lowest_peak);
+    let peak = peaks.with_context(|| {
+        format!("part {} takes its rates of part {}, which has no peak", part.name, wanted.part)
+    })?;
+    Ok(Some(wanted.shares.iter().map(|share| (share * peak).round().max(1.0)).collect()))
+}
+
+fn results(args: &StudyResultsArgs) -> anyhow::Result<Outcome> {
+    let studies = match &args.names[..] {
+        [] => Study::all()?,
+        names => names.iter().map(|name| Study::named(name)).collect::<Result<_, StudyError>>()?,
+    };
+    let mut shown = 0;
+    for study in studies {
+        let folder = args.dir.join(&study.name).join(RESULTS);
+        let Some(last) = last(&folder) else {
+            anyhow::ensure!(
+                args.names.is_empty(),
+                "no results of the study {} in {}: run `sudo bench-user study run {0}` first",
+                study.name,
+                folder.display()
+            );
+            continue;
+        };
+        show(&study, &records(&study, &last)?, args.format)?;
+        shown += 1;
+    }
+    anyhow::ensure!(
+        shown > 0,
+        "no study was run in {}: run one with `sudo bench-user study run NAME`, or name the folder \
+         with --dir",
+        args.dir.display()
+    );
+    Ok(Outcome::Done)
+}
+
+/// The newest folder of results; their names begin with the date.
+fn last(folder: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(folder).ok()?;
+    entries.filter_map(|entry| Some(entry.ok()?.path())).max()
+}
+
+fn records(study: &Study, folder: &Path) -> anyhow::Result<Records> {
+    let mut records = Records::new();
+    for part in &study.manifest.parts {
+        let run = folder.join(&part.name);
+        if run.is_dir() {
+            let run: RunRecord = record::read(&run)?;
+            records.insert(part.name.clone(), run);
+        }
+    }
+    Ok(records)
+}
+
+fn show(study: &Study, records: &Records, wanted: bench_user::cli::Format) -> anyhow::Result<()> {
+    let rows = table::rows(&study.manifest, records);
+    print(|out| report::study(&study.title(), &rows, format(wanted), out))
+}

@@ -1,0 +1,106 @@
+//! An article's sentences beside what was measured: a table to read first, then each sentence with
+//! the figures behind its answer.
+
+use serde::Serialize;
+
+use super::figures::{self, NONE};
+use super::page::{Item, Page, Table};
+use crate::plan::Level;
+use crate::record::{ClaimResult, ClaimVerdict, Estimate, StageClaim};
+
+/// A sentence of an article and what became of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Checked {
+    /// The sentence.
+    pub says: String,
+    /// The figure that the article gave.
+    pub figure: String,
+    /// The answer of the claim that checks it, or why there is none.
+    #[serde(serialize_with = "answered")]
+    pub answer: Result<ClaimResult, String>,
+    /// What explains the answer.
+    pub evidence: Vec<Evidence>,
+}
+
+/// A metric of the targets that a sentence is about.
+#[derive(Debug, Clone, Serialize)]
+pub struct Evidence {
+    /// Its dotted name.
+    pub metric: String,
+    /// Where it was measured.
+    pub level: Level,
+    /// By target; the reason where it was not measured.
+    pub values: Vec<(String, Result<Estimate, String>)>,
+}
+
+fn answered<S: serde::Serializer>(
+    answer: &Result<ClaimResult, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Missing<'a> {
+        unavailable: &'a str,
+    }
+    match answer {
+        Ok(result) => result.serialize(serializer),
+        Err(why) => Missing { unavailable: why }.serialize(serializer),
+    }
+}
+
+/// The sentences of one study.
+pub(super) fn page(title: &str, rows: &[Checked]) -> Page {
+    let mut page = Page::titled(title.to_owned());
+    let mut table = Table::new(["sentence", "article", "here", "verdict"]);
+    for row in rows {
+        table.rows.push(vec![row.says.clone(), row.figure.clone(), here(row), verdict(row)]);
+    }
+    page.table(table);
+    page.items(rows.iter().map(item).collect());
+    page
+}
+
+fn verdict(row: &Checked) -> String {
+    match &row.answer {
+        Ok(result) => figures::word(result.verdict),
+        Err(_) => figures::word(ClaimVerdict::Unavailable),
+    }
+}
+
+/// The figure that decided it, with its interval.
+fn here(row: &Checked) -> String {
+    let Ok(result) = &row.answer else { return NONE.into() };
+    let claim = &result.claim;
+    let gave = |stage: &&StageClaim| stage.verdict == result.verdict;
+    let figure = result.stages.iter().rfind(gave).and_then(|stage| stage.figure.as_ref());
+    let Some(figure) = figure else { return NONE.into() };
+    let metric = claim.metric.as_deref().unwrap_or_default();
+    let is_change = claim.against.is_some();
+    let show = |value: f64| {
+        if is_change { figures::change(value) } else { figures::show(metric, value) }
+    };
+    match (figure.low, figure.high) {
+        (Some(low), Some(high)) => {
+            format!("{} ({} to {})", show(figure.value), show(low), show(high))
+        }
+        _ => show(figure.value),
+    }
+}
+
+fn item(row: &Checked) -> Item {
+    let because = match &row.answer {
+        Ok(result) => result.because.clone(),
+        Err(why) => why.clone(),
+    };
+    let mut lines = vec![row.says.clone(), because];
+    lines.extend(row.evidence.iter().map(shown));
+    Item { lead: verdict(row), lines }
+}
+
+fn shown(evidence: &Evidence) -> String {
+    let value = |(target, value): &(String, Result<Estimate, String>)| match value {
+        Ok(value) => format!("{target} {}", figures::show_estimate(&evidence.metric, value)),
+        Err(why) => format!("{target} {NONE} ({why})"),
+    };
+    let values: Vec<_> = evidence.values.iter().map(value).collect();
+    format!("`{}` at {}: {}", evidence.metric, evidence.level, values.join(", "))
+}

@@ -1,0 +1,18 @@
+//! The studies that come with the tool: claims of published articles, as plans that are run on
+//! real runtimes and checked.
+//!
+//! A study is a folder of `bench-user/studies/`, which is built into the program: a manifest
+//! (`study.toml`), plans with their claims, the sources of small servers and a README. It is
+//! unpacked into a folder of the user's ([`work`]), gets its runtimes and builds what it needs there
+//! ([`setup`]), and its parts are run like any plan. What came out is one table, sentence by sentence
+//! of the article ([`table`]), which needs nothing but the records.
+
+pub mod files;
+pub mod manifest;
+pub mod setup;
+pub mod table;
+pub mod work;
+
+pub use files::{Study, StudyError};
+pub use manifest::{Manifest, Part, RatesOfPeak, Sentence, Size, Step};
+pub use work::Work;

@@ -1,0 +1,83 @@
+//! What became of an article's sentences: each with the answer of its claim and the figures that
+//! explain it. A pure function of the records of a study's parts.
+
+use std::collections::BTreeMap;
+
+use super::manifest::{Manifest, Sentence};
+use crate::analyze::{estimate, levels};
+use crate::plan::Level;
+use crate::record::{ClaimResult, RunRecord, StageClaim};
+use crate::report::{Checked, Evidence};
+
+/// The records of a study's parts, by name.
+pub type Records = BTreeMap<String, RunRecord>;
+
+/// Every sentence of a study, in the article's order.
+#[must_use]
+pub fn rows(manifest: &Manifest, records: &Records) -> Vec<Checked> {
+    manifest.sentences.iter().map(|sentence| row(sentence, records)).collect()
+}
+
+fn row(sentence: &Sentence, records: &Records) -> Checked {
+    let answer = answer(sentence, records);
+    let evidence = match &answer {
+        Ok((run, result)) => evidence(sentence, run, result),
+        Err(_) => Vec::new(),
+    };
+    Checked {
+        says: sentence.says.clone(),
+        figure: sentence.figure.clone(),
+        answer: answer.map(|(_, result)| result.clone()),
+        evidence,
+    }
+}
+
+fn answer<'r>(
+    sentence: &Sentence,
+    records: &'r Records,
+) -> Result<(&'r RunRecord, &'r ClaimResult), String> {
+    let Some((part, id)) = sentence.claim.as_deref().and_then(|claim| claim.split_once('/')) else {
+        return Err(sentence.unavailable.clone().unwrap_or_default());
+    };
+    let run = records.get(part).ok_or_else(|| format!("part `{part}` was not run"))?;
+    let result = run.claims.iter().find(|result| result.claim.id == id);
+    let result = result.ok_or_else(|| format!("part `{part}` has no claim `{id}`"))?;
+    Ok((run, result))
+}
+
+/// The metrics of the sentence for both targets of its claim, at the level that decided it.
+fn evidence(sentence: &Sentence, run: &RunRecord, result: &ClaimResult) -> Vec<Evidence> {
+    let Some(level) = level(result) else { return Vec::new() };
+    let named = [&result.claim.against, &result.claim.of].into_iter().flatten();
+    let mut names: Vec<&String> = named.collect();
+    if names.is_empty() {
+        names = run.targets.iter().map(|target| &target.name).collect();
+    }
+    let figures = |metric: &String| {
+        let of = |name: &&String| {
+            let target = run.targets.iter().find(|target| &target.name == *name)?;
+            let steps = levels::steps(run, target);
+            let step = steps.iter().find(|step| step.level == level)?;
+            let value = estimate::of_level(&step.stages, metric);
+            Some(((*name).clone(), value))
+        };
+        let values = names.iter().filter_map(of).collect();
+        Evidence { metric: metric.clone(), level, values }
+    };
+    sentence.evidence.iter().map(figures).collect()
+}
+
+/// Of the stages that gave the answer, the last: that under the highest load.
+fn level(result: &ClaimResult) -> Option<Level> {
+    let gave = |stage: &&StageClaim| stage.verdict == result.verdict;
+    let stage = result.stages.iter().rfind(gave).or(result.stages.last())?;
+    Some(stage.level())
+}
+
+/// The lowest of the peaks of a run's targets, requests per second.
+#[must_use]
+pub fn lowest_peak(run: &RunRecord) -> Option<f64> {
+    let ladders = &run.analysis.as_ref()?.ladders;
+    let peaks: Option<Vec<f64>> = ladders.iter().map(|ladder| ladder.peak_rps).collect();
+    peaks?.into_iter().min_by(f64::total_cmp)
+}

@@ -1,0 +1,62 @@
+//! The studies as they come with the tool: what their manifests name must be there.
+
+use bench_user::analyze::metrics;
+use bench_user::plan::Plan;
+use bench_user::study::{Part, Size, Study, Work};
+
+/// Every part of every study with its plan at full size.
+fn parts() -> Vec<(Study, Part, Plan)> {
+    let root = tempfile::tempdir().expect("a folder");
+    let mut parts = Vec::new();
+    for study in Study::all().expect("every manifest can be read") {
+        let work = Work::unpack(&study, root.path()).expect("a place to unpack it");
+        for part in &study.manifest.parts {
+            let rates = part.rates.as_ref().map(|_| vec![1000.0]);
+            let plan = work.plan(part, Size::Full, rates).expect("a plan");
+            parts.push((study.clone(), part.clone(), plan));
+        }
+    }
+    assert!(!parts.is_empty());
+    parts
+}
+
+#[test]
+fn every_sentence_names_a_claim_of_a_plan_and_metrics_that_a_stage_can_have() {
+    let parts = parts();
+    for study in Study::all().expect("every manifest can be read") {
+        for sentence in &study.manifest.sentences {
+            for metric in &sentence.evidence {
+                metrics::check_name(metric).unwrap_or_else(|why| panic!("{}: {why}", study.name));
+            }
+            let Some((part, id)) = sentence.claim.as_deref().and_then(|c| c.split_once('/')) else {
+                continue;
+            };
+            let is_of = |(of, p, _): &&(Study, Part, Plan)| of.name == study.name && p.name == part;
+            let (.., plan) = parts.iter().find(is_of).expect("the manifest was checked");
+            assert!(plan.claims.iter().any(|claim| claim.id == id), "{}: {part}/{id}", study.name);
+        }
+    }
+}
+
+#[test]
+fn every_claim_of_a_study_checks_a_sentence() {
+    for (study, part, plan) in parts() {
+        for claim in &plan.claims {
+            let name = format!("{}/{}", part.name, claim.id);
+            let checks = |claim: &Option<String>| claim.as_deref() == Some(&*name);
+            assert!(
+                study.manifest.sentences.iter().any(|sentence| checks(&sentence.claim)),
+                "{}: {name}",
+                study.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_study_has_a_readme() {
+    for study in Study::all().expect("every manifest can be read") {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");
+        assert!(folder.join(&study.name).join("README.md").is_file(), "{}", study.name);
+    }
+}
