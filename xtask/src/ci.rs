@@ -1,11 +1,11 @@
 //! `ci`: what decides whether a change may land; the same on a laptop and on a server.
 //!
-//! The tests on other kernels come last: they take what the tests on this one have built.
+//! The studies and the tests on other kernels come last: they take what the tests have built.
 
 use anyhow::Result;
 
 use crate::workspace::Workspace;
-use crate::{lint, setup, test, tidy, vm_test};
+use crate::{lint, setup, studies, test, tidy, vm_test};
 
 /// The verb.
 pub(crate) fn main(workspace: &Workspace) -> Result<()> {
@@ -13,5 +13,6 @@ pub(crate) fn main(workspace: &Workspace) -> Result<()> {
     lint::main(workspace)?;
     tidy::main(workspace)?;
     test::main(workspace, &test::Args::default())?;
+    studies::in_ci(workspace)?;
     vm_test::in_ci(workspace)
 }

@@ -19,6 +19,7 @@ mod run;
 mod setup;
 mod stamp;
 mod statistics;
+mod studies;
 mod test;
 mod throughput;
 mod tidy;

@@ -157,11 +157,7 @@ pub(super) fn template() -> StageRecord {
         offered_rps: None,
         duration_s: 1.0,
         before: None,
-        start: Some(Start {
-            startup_ms: Measured::Value(0.0),
-            rss_bytes: zero(),
-            image_bytes: zero(),
-        }),
+        start: Some(Start { startup_ms: Some(0.0), rss_bytes: zero(), image_bytes: Some(0) }),
         observed_requests: 0,
         load: LoadSample {
             requests: 1,

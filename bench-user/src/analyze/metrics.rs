@@ -144,6 +144,8 @@ fn absent_block(stage: &StageRecord, name: &str) -> Option<&'static str> {
     let load = &stage.load;
     let block = name.split('.').nth(1)?;
     match block {
+        "startup_ms" => Some("the target ran already"),
+        "image_bytes" => Some("it is no container, or its engine does not say"),
         "service_ns" if load.service_ns.is_none() => Some(CLOSED_LOOP),
         "offered" if load.offered.is_none() => Some("the closed loop has no schedule"),
         "off_cpu" | "run_queue" | "softirq" if name.starts_with("explain.") => {

@@ -126,13 +126,10 @@ impl Sink for Recorder {
 }
 
 fn start(target: &Target) -> Start {
-    let startup = target.startup_ms().ok_or("it ran already");
-    let image = target.image().ok_or("it is no container");
-    let size = image.and_then(|image| image.size_bytes.ok_or("its engine does not say"));
     Start {
-        startup_ms: startup.into(),
+        startup_ms: target.startup_ms(),
         rss_bytes: target.idle().rss_bytes,
-        image_bytes: size.into(),
+        image_bytes: target.image().and_then(|image| image.size_bytes),
     }
 }
 

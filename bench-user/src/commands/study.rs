@@ -39,7 +39,9 @@ fn list() -> anyhow::Result<Outcome> {
 
 fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
     let study = Study::named(&args.name)?;
-    let parts = chosen(&study, &args.part)?;
+    let size = size(args);
+    let mut parts = chosen(&study, &args.part)?;
+    parts.retain(|part| size != Size::Smoke || !part.not_in_smoke);
     anyhow::ensure!(
         rustix::process::geteuid().is_root(),
         "making and watching cgroups takes root: run it as `sudo bench-user study run {}`",
@@ -57,8 +59,8 @@ fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
     })?;
     let id = record::new_id(&clock::wall_rfc3339(), fastrand::u32(..));
     let results = work.folder.join(RESULTS).join(id);
-    let size = size(args);
     let mut records = Records::new();
+    let mut failed = Vec::new();
     for part in parts {
         tell(&format!("{}: part {}: {}", study.name, part.name, part.about));
         let rates = rates(part, &records)?;
@@ -75,11 +77,19 @@ fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
                     results.display()
                 )
             }
-            // The other parts may still be measured; the sentences of this one say why not.
-            Err(error) => say(&format!("warning: {error:#}")),
+            // The other parts can still be measured.
+            Err(error) => {
+                say(&format!("warning: {error:#}"));
+                failed.push(&*part.name);
+            }
         }
     }
     show(&study, &records, args.format)?;
+    anyhow::ensure!(
+        failed.is_empty(),
+        "not every part could be run ({}): the warnings above say why",
+        failed.join(", ")
+    );
     Ok(Outcome::Done)
 }
 

@@ -131,12 +131,13 @@ pub struct Urls {
 /// How a target began a climb, before its first request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Start {
-    /// From the start of a command or container to its first good answer, ms.
-    pub startup_ms: Measured<f64>,
+    /// From the start of a command or container to its first good answer, ms; `null` for one that
+    /// ran already.
+    pub startup_ms: Option<f64>,
     /// Resident memory of all its processes, bytes.
     pub rss_bytes: Measured<u64>,
-    /// Size of a container's image, bytes.
-    pub image_bytes: Measured<u64>,
+    /// Size of a container's image, bytes; `null` for other kinds, and where the engine does not say.
+    pub image_bytes: Option<u64>,
 }
 
 /// Closed or open loop.

@@ -4,7 +4,7 @@
 //! with the `rust-src` component, and Debian's `rustc-web` with `rust-web-src`. The linker goes into
 //! `target/tools` and nothing of the user's own tools is changed.
 
-mod apt;
+pub(crate) mod apt;
 mod linker;
 mod toolchain;
 

@@ -44,7 +44,7 @@ pub struct ProbeEstimate {
     pub cpu_ratio_of_100k_syscalls_per_sec: f64,
 }
 
-/// A cost with the quartiles of its slices: how noisy the machine was.
+/// A cost with the quartiles of its slices, with the probes and without: how noisy the machine was.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Added {
     /// Median.
@@ -93,7 +93,7 @@ fn measure(root: &Path, elsewhere: &Path, options: &Options) -> Result<ProbeEsti
     if counted < made {
         return Err(format!("the probes counted {counted} of {made} calls"));
     }
-    let mut found = bare.estimate(&inside, &outside).ok_or("nothing was timed")?;
+    let mut found = bare.estimate(&inside, &outside)?;
     found.run_bias_ns = figure_ns(&cost).map_or(0.0, |ns| ns - found.syscall_inside_ns.median);
     Ok(found)
 }

@@ -124,21 +124,32 @@ impl Slices {
         self.switches.extend(more.switches);
     }
 
-    /// From slices without probes to what each kind of event costs more with them; `None` where
-    /// a kind has no slice.
-    pub(super) fn estimate(&self, inside: &Self, outside: &Self) -> Option<ProbeEstimate> {
-        let (call, switch) = (quartiles(&self.calls)?.median, quartiles(&self.switches)?.median);
-        let (calls_in, calls_out) = (quartiles(&inside.calls)?, quartiles(&outside.calls)?);
-        let syscall_inside_ns = calls_in.less(call);
-        let syscall_outside_ns = calls_out.less(call);
+    /// From slices without probes to what each kind of event costs more with them.
+    ///
+    /// # Errors
+    /// That nothing was timed, or that a syscall took no longer with the probes: then something
+    /// else changed on the machine meanwhile, and no figure is one.
+    pub(super) fn estimate(&self, inside: &Self, outside: &Self) -> Result<ProbeEstimate, String> {
+        let of = |values: &[f64]| quartiles(values).ok_or("nothing was timed");
+        let (call, switch) = (of(&self.calls)?, of(&self.switches)?);
+        let syscall_inside_ns = of(&inside.calls)?.less(call);
+        let syscall_outside_ns = of(&outside.calls)?.less(call);
+        if syscall_inside_ns.median <= 0.0 {
+            return Err(
+                "a syscall took no longer with the probes than without, because something \
+                        else on this machine changed meanwhile (another bench-user, say)"
+                    .into(),
+            );
+        }
         let alone = |slices: &Self, syscall: Added| {
-            Some(quartiles(&slices.switches)?.less(switch + SYSCALLS_PER_SWITCH * syscall.median))
+            let syscalls = syscall.times(SYSCALLS_PER_SWITCH);
+            Ok::<_, String>(of(&slices.switches)?.less(switch).less(syscalls))
         };
-        Some(ProbeEstimate {
-            syscall_bare_ns: call,
+        Ok(ProbeEstimate {
+            syscall_bare_ns: call.median,
             syscall_inside_ns,
             syscall_outside_ns,
-            switch_bare_ns: switch,
+            switch_bare_ns: switch.median,
             switch_inside_ns: alone(inside, syscall_inside_ns)?,
             switch_outside_ns: alone(outside, syscall_outside_ns)?,
             run_bias_ns: 0.0,
@@ -148,8 +159,17 @@ impl Slices {
 }
 
 impl Added {
-    fn less(self, ns: f64) -> Self {
-        Self { median: self.median - ns, low: self.low - ns, high: self.high - ns }
+    /// The difference of two, as uncertain as both together.
+    fn less(self, other: Self) -> Self {
+        Self {
+            median: self.median - other.median,
+            low: self.low - other.high,
+            high: self.high - other.low,
+        }
+    }
+
+    fn times(self, n: f64) -> Self {
+        Self { median: self.median * n, low: self.low * n, high: self.high * n }
     }
 }
 
@@ -180,11 +200,18 @@ mod tests {
     fn what_is_added_is_over_the_bare_median_and_a_switch_is_without_its_syscalls() {
         let found =
             slices(100.0, 1000.0).estimate(&slices(130.0, 1120.0), &slices(120.0, 1060.0)).unwrap();
-        assert_eq!(found.syscall_inside_ns, Added { median: 30.0, low: 30.0, high: 31.0 });
+        assert_eq!(found.syscall_inside_ns, Added { median: 30.0, low: 29.0, high: 31.0 });
         assert_eq!(found.syscall_outside_ns.median, 20.0);
         assert_eq!((found.switch_inside_ns.median, found.switch_outside_ns.median), (60.0, 20.0));
         assert!((found.cpu_ratio_of_100k_syscalls_per_sec - 0.003).abs() < 1e-12);
-        assert!(Slices::default().estimate(&slices(1.0, 1.0), &slices(1.0, 1.0)).is_none());
+        let nothing = Slices::default().estimate(&slices(1.0, 1.0), &slices(1.0, 1.0));
+        assert_eq!(nothing.unwrap_err(), "nothing was timed");
+    }
+
+    #[test]
+    fn a_cost_below_zero_is_no_cost() {
+        let busy = slices(100.0, 1000.0).estimate(&slices(41.0, 900.0), &slices(41.0, 900.0));
+        assert!(busy.unwrap_err().starts_with("a syscall took no longer with the probes"));
     }
 
     #[test]
