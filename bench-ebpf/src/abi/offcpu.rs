@@ -132,8 +132,8 @@ pub struct Counts {
     pub ended_throttled: u64,
     /// Their unbooked time, ns.
     pub ended_unbooked: u64,
-    /// Stretches in which a switch was not seen.
-    pub merged: u64,
+    /// Stretches in which the thread was outside of the target: they are in no account.
+    pub absences: u64,
     /// Accounts whose address had gone to another thread.
     pub reset: u64,
     /// The hash of threads was full.
@@ -169,11 +169,11 @@ pub struct Record {
 }
 
 const _: () = {
-    assert!(size_of::<Left>() == 48);
-    assert!(size_of::<Entry>() == 16 + 48 + 5 * 8 + SLOTS * 24 + 16);
+    assert!(size_of::<Left>() == 56);
+    assert!(size_of::<Entry>() == 16 + 56 + 5 * 8 + SLOTS * 24 + 16);
     // Within what a per-CPU value may be.
     assert!(size_of::<Counts>() == REASONS * 16 + 10 * 8 + REASONS && REASONS.is_multiple_of(8));
-    assert!(size_of::<Record>() == 40 + 48 + 16);
+    assert!(size_of::<Record>() == 40 + 56 + 16);
 };
 
 #[cfg(feature = "user")]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use bench_user::clock::PROC_TICK_NS;
+use bench_user::clock::{self, PROC_TICK_NS};
 use bench_user::observe::{ObserverSet, OffCpu, OffCpuThread, Options, Sample, Thread};
 use bench_user::plan::Explain;
 use bench_user::target::TargetHandle;
@@ -21,6 +21,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("offcpu::waits_are_counted_by_what_is_waited_in", waits_by_reason),
         trial("offcpu::threads_that_end_inside_leave_their_time", threads_that_end),
         trial("offcpu::threads_that_end_elsewhere_leave_it_too", threads_that_end_elsewhere),
+        trial("offcpu::time_outside_of_the_target_is_not_counted", time_outside),
         trial("offcpu::a_spinner_on_a_tenth_of_a_cpu_is_throttled", tenth_of_a_cpu),
         trial("offcpu::a_program_that_is_read_in_blocks_in_page_faults", page_faults),
     ]
@@ -41,9 +42,13 @@ pub(crate) fn observe_all(place: &Place, kinds: &[Explain]) -> Result<ObserverSe
 }
 
 fn off_cpu(sample: &Sample) -> Result<&OffCpu> {
-    let block = measured(sample.explain.off_cpu.as_ref().context("it was asked for")?)?;
+    let block = with_losses(sample)?;
     ensure!(block.lost.is_empty(), "{:?}", block.lost);
     Ok(block)
+}
+
+fn with_losses(sample: &Sample) -> Result<&OffCpu> {
+    measured(sample.explain.off_cpu.as_ref().context("it was asked for")?)
 }
 
 fn count(block: &OffCpu, reason: &str) -> u64 {
@@ -225,6 +230,40 @@ fn threads_that_end_elsewhere() -> Result<()> {
         measured(sample.explain.run_queue.as_ref().context("it was asked for")?)?.waited_ns;
     // A switch that the kernel hides leaves a wait without its end.
     ensure!(waited <= books.runqlat_sum_ns * 11 / 10 + PROC_TICK_NS, "{waited} and {books:?}");
+    Ok(())
+}
+
+/// Threads that nap all the time are moved out and back: they are asleep there, and awake.
+fn time_outside() -> Result<()> {
+    let (place, elsewhere) = (Place::new(&[])?, Place::new(&[])?);
+    let mut moving = Workload::start("sleepers 2 600")?;
+    place.take_in(moving.pid())?;
+    let mut set = observe_all(&place, &[Explain::OffCpu, Explain::Stacks])?;
+    let nap = |naps: u64| Workload::start(&format!("sleepers 1 {naps}"))?.work();
+    set.begin();
+    moving.go()?;
+    nap(50)?;
+    elsewhere.take_in(moving.pid())?;
+    let left_ns = clock::now_ns();
+    nap(300)?;
+    let outside_ns = clock::now_ns() - left_ns;
+    place.take_in(moving.pid())?;
+    moving.wait_done()?;
+    let sample = set.end().context("a window was begun")?;
+    let block = with_losses(&sample)?;
+    ensure!(block.lost.keys().eq(["absences"]) && block.lost["absences"] >= 2, "{:?}", block.lost);
+    let inside_ns = sample.window_ns - outside_ns + PROC_TICK_NS + sample.observer_cost.read_ns;
+    let napping: Vec<_> = block.threads.iter().filter(|t| t.comm.starts_with("work-")).collect();
+    ensure!(napping.len() == 2, "{:?}", block.threads);
+    for thread in &napping {
+        let naps = thread.by_reason.get("clock_nanosleep").context("it slept")?;
+        ensure!(naps.ns > 0 && thread.split.observed_ns <= inside_ns, "{inside_ns}: {thread:?}");
+    }
+    let stacks = measured(sample.explain.stacks.as_ref().context("they were asked for")?)?;
+    let of_naps = |stack: &str| stack.starts_with("work-");
+    let waits = measured(&stacks.offcpu)?.folded.iter().filter(|of| of_naps(&of.stack));
+    let blocked_ns: u64 = waits.map(|of| of.blocked_ns).sum();
+    ensure!(blocked_ns > 0 && blocked_ns <= 2 * inside_ns, "{blocked_ns} in {inside_ns}");
     Ok(())
 }
 

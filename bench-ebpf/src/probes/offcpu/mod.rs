@@ -7,7 +7,8 @@
 //! The syscall is the one in the saved user registers, so nothing runs at a syscall.
 //! Yields: time on a CPU, waiting for one, throttled, and blocked by reason, per thread; blocked
 //! times by reason as histograms. Blind to: a page fault inside a syscall (the syscall has it);
-//! what a quota does to a thread that wakes up while its group is held back (`runq.rs` sees it).
+//! what a quota does to a thread that wakes up while its group is held back (`runq.rs` sees it);
+//! a move out of the target and back while a thread sleeps.
 
 mod reason;
 mod tasks;
@@ -31,7 +32,9 @@ use crate::compiler::{barrier, bucket};
 use crate::filter::{self, Scope};
 use crate::maps::offcpu::{LAST_ARRIVAL, OFFCPU, OFFCPU_COUNTS, OFFCPU_EMPTY, OFFCPU_HIST};
 use crate::maps::tasks::RQ_CLOCK;
-use crate::maps::{PCOUNT, RUN_DELAY, START_BOOTTIME, STATE, SUM_EXEC, WATCHING_SINCE};
+use crate::maps::{
+    NIVCSW, NVCSW, PCOUNT, RUN_DELAY, START_BOOTTIME, STATE, SUM_EXEC, WATCHING_SINCE,
+};
 use crate::task::{load, run_queue};
 
 /// Arguments: preempted, the thread that leaves, and more.
@@ -92,9 +95,10 @@ fn account(prev: *const u8, is_preempted: bool, counts: &mut Counts) {
         // The thread that had this address has left the target and ended elsewhere.
         counts.reset += 1;
     } else {
-        let split = gap::closed(&entry.left, &now);
-        counts.merged += u64::from(split.is_merged);
-        enter(entry, &split, counts);
+        match gap::closed(&entry.left, &now) {
+            Some(split) => enter(entry, &split, counts),
+            None => counts.absences += 1,
+        }
     }
     entry.reason = u64::from(reason::of(prev, is_preempted));
     entry.left = now;
@@ -229,5 +233,6 @@ fn books(task: *const u8) -> Books {
         run_delay: load(task, RUN_DELAY.load()),
         pcount: load(task, PCOUNT.load()),
         sum_exec: load(task, SUM_EXEC.load()),
+        switches: load::<u64>(task, NVCSW.load()) + load::<u64>(task, NIVCSW.load()),
     }
 }

@@ -110,8 +110,10 @@ fn account(record: &Record, entry: &Entry) -> Account {
     totals.block(OTHER, entry.other);
     let mut still = None;
     // What it does outside is not ours to count.
-    if record.is_outside == 0 {
-        let split = gap::open(&entry.left, &record.now, record.last_queued, record.on_cpu != 0);
+    let open = || gap::open(&entry.left, &record.now, record.last_queued, record.on_cpu != 0);
+    if record.is_outside == 0
+        && let Some(split) = open()
+    {
         let reason = u32::try_from(entry.reason).unwrap_or(OTHER);
         enter(&mut totals, reason, &split);
         let is_blocked = split.on_cpu == 0 && record.last_queued == 0 && record.on_cpu == 0;

@@ -129,7 +129,7 @@ impl Reading {
             self.ended.block(reason, *waits);
         }
         for (cause, n) in [
-            ("merged_stretches", cpu.merged),
+            ("absences", cpu.absences),
             ("address_reused", cpu.reset),
             ("threads_full", cpu.threads_full),
             ("filter_failed", cpu.filter_failed),
