@@ -21,6 +21,7 @@ pub use stacks::{OffCpuStack, OffCpuStacks, OnCpuStack, OnCpuStacks, STACKS_KEPT
 pub use uring::UringExplained;
 
 use crate::measured::Measured;
+use crate::plan::Explain;
 
 /// One block for each kind that was asked for (`--explain`); `null` where it was not.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,4 +39,22 @@ pub struct Explained {
     pub softirq: Option<Measured<Softirq>>,
     /// Stacks on the CPU and off it, for flame graphs (`stacks`).
     pub stacks: Option<Measured<Stacks>>,
+}
+
+impl Explained {
+    /// What was asked for, none of which could be had.
+    pub(super) fn unavailable(asked: &[Explain], why: &str) -> Self {
+        let mut explained = Self::default();
+        for kind in asked {
+            match kind {
+                Explain::Syscalls => explained.syscalls = Some(Measured::unavailable(why)),
+                Explain::IoUring => explained.io_uring = Some(Measured::unavailable(why)),
+                Explain::OffCpu => explained.off_cpu = Some(Measured::unavailable(why)),
+                Explain::RunQueue => explained.run_queue = Some(Measured::unavailable(why)),
+                Explain::Softirq => explained.softirq = Some(Measured::unavailable(why)),
+                Explain::Stacks => explained.stacks = Some(Measured::unavailable(why)),
+            }
+        }
+        explained
+    }
 }

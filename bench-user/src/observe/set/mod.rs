@@ -16,6 +16,7 @@ use crate::measured::Measured;
 use crate::observe::bpf::BpfObserver;
 use crate::observe::busiest::Busiest;
 use crate::observe::cgroup::CgroupObserver;
+use crate::observe::explained::Explained;
 use crate::observe::ledger::Ledger;
 use crate::observe::net::NetObserver;
 use crate::observe::options::{Options, Probes};
@@ -23,6 +24,7 @@ use crate::observe::overhead::Bias;
 use crate::observe::perf::PerfObserver;
 use crate::observe::reading::{Extent, Look, Reading};
 use crate::observe::sample::{ObserverCost, Sample};
+use crate::plan::Explain;
 use crate::target::TargetHandle;
 use cost::{Calibrated, Calibrating};
 
@@ -34,6 +36,7 @@ const LOOK_REST: u64 = 19;
 pub struct ObserverSet {
     directory: Measured<PathBuf>,
     bpf: Measured<BpfObserver>,
+    explain: Vec<Explain>,
     perf: PerfObserver,
     cgroup: CgroupObserver,
     net: NetObserver,
@@ -79,6 +82,7 @@ impl ObserverSet {
         let mut set = Self {
             directory,
             bpf,
+            explain: options.explain.clone(),
             perf,
             cgroup,
             net,
@@ -173,7 +177,10 @@ impl ObserverSet {
             lost: self.lost(&now, &begin),
             ..self.calibrated_cost()
         };
-        let explain = now.explained_since(&begin, window_ns);
+        let explain = match self.bpf.why() {
+            None => now.explained_since(&begin, window_ns),
+            Some(why) => Explained::unavailable(&self.explain, why),
+        };
         Some(Sample {
             window_ns,
             machine: now.machine_since(&begin, window_ns),
@@ -195,5 +202,30 @@ impl ObserverSet {
             lost.insert("threads_vanished".into(), self.ledger.vanished);
         }
         lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::TargetKind;
+
+    #[test]
+    fn what_was_asked_for_and_cannot_be_had_says_why() {
+        let target = TargetHandle {
+            name: "nowhere".into(),
+            kind: TargetKind::Cgroup,
+            urls: Vec::new(),
+            cgroup: Measured::unavailable("no cgroup of its own"),
+            controllers: BTreeMap::new(),
+            main_pid: None,
+        };
+        let options = Options { explain: vec![Explain::OffCpu], ..Options::default() };
+        let mut set = ObserverSet::attach(&target, &options);
+        set.begin();
+        let explain = set.end().expect("a window was begun").explain;
+        let why = explain.off_cpu.as_ref().and_then(Measured::why);
+        assert_eq!(why, Some("no cgroup of its own"));
+        assert!(explain.stacks.is_none(), "it was not asked for");
     }
 }
