@@ -22,6 +22,9 @@ pub const UNKNOWN: u32 = 518;
 /// Reasons of a thread beyond its first [`SLOTS`].
 pub const OTHER: u32 = 519;
 
+/// Stopped by us until the target is released, which is no time of its own and is not counted.
+pub const HELD: u32 = 520;
+
 /// Reasons that each thread has a slot for.
 pub const SLOTS: usize = 8;
 
@@ -66,6 +69,8 @@ pub mod globals {
     pub const LAST_ARRIVAL: &str = "LAST_ARRIVAL";
     /// `cfs_rq.throttle_count`, or [`NO_QUOTA`] where the kernel has no quotas.
     pub const THROTTLE_COUNT: &str = "THROTTLE_COUNT";
+    /// 1: what is stopped when the probes come is [`super::HELD`].
+    pub const STARTS_HELD: &str = "STARTS_HELD";
     /// Value of [`THROTTLE_COUNT`] that switches the test off.
     pub const NO_QUOTA: u32 = u32::MAX;
 }
@@ -170,6 +175,7 @@ pub struct Record {
 
 const _: () = {
     assert!(size_of::<Left>() == 56);
+    assert!(HELD as usize == REASONS);
     assert!(size_of::<Entry>() == 16 + 56 + 5 * 8 + SLOTS * 24 + 16);
     // Within what a per-CPU value may be.
     assert!(size_of::<Counts>() == REASONS * 16 + 10 * 8 + REASONS && REASONS.is_multiple_of(8));

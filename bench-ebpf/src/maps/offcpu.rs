@@ -46,6 +46,8 @@ pub(crate) static TASK_FLAGS: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
 pub(crate) static TASK_ON_CPU: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
+pub(crate) static STARTS_HELD: Global<u32> = Global::new(0);
+#[unsafe(no_mangle)]
 pub(crate) static LAST_ARRIVAL: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
 pub(crate) static THROTTLE_COUNT: Global<u32> = Global::new(NO_QUOTA);

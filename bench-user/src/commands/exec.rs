@@ -44,7 +44,7 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
     let spawned = prepare(&spec, args)?;
     let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
     let explain = flags::explained_or_drawn(&args.explain, &args.flame);
-    let asked = Options { explain, ..Options::default() };
+    let asked = Options { explain, starts_held: true, ..Options::default() };
     let mut observers = ObserverSet::attach(&handle, &asked);
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));

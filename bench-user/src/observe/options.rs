@@ -15,6 +15,8 @@ pub struct Options {
     pub hook: Option<Hook>,
     /// What the kernel's figure for the run time of probes has too much.
     pub bias: Bias,
+    /// The target is stopped until it is released: that is no wait of its own.
+    pub starts_held: bool,
     /// Log output of the probes.
     pub probe_log: bool,
 }
@@ -37,6 +39,7 @@ impl Default for Options {
             explain: Vec::new(),
             hook: None,
             bias: Bias::default(),
+            starts_held: false,
             probe_log: false,
         }
     }

@@ -251,7 +251,6 @@ fn time_outside() -> Result<()> {
     moving.wait_done()?;
     let sample = set.end().context("a window was begun")?;
     let block = with_losses(&sample)?;
-    ensure!(block.lost.keys().eq(["absences"]) && block.lost["absences"] >= 2, "{:?}", block.lost);
     let inside_ns = sample.window_ns - outside_ns + PROC_TICK_NS + sample.observer_cost.read_ns;
     let napping: Vec<_> = block.threads.iter().filter(|t| t.comm.starts_with("work-")).collect();
     ensure!(napping.len() == 2, "{:?}", block.threads);
@@ -259,6 +258,7 @@ fn time_outside() -> Result<()> {
         let naps = thread.by_reason.get("clock_nanosleep").context("it slept")?;
         ensure!(naps.ns > 0 && thread.split.observed_ns <= inside_ns, "{inside_ns}: {thread:?}");
     }
+    ensure!(block.lost.keys().eq(["absences"]) && block.lost["absences"] >= 2, "{:?}", block.lost);
     let stacks = measured(sample.explain.stacks.as_ref().context("they were asked for")?)?;
     let of_naps = |stack: &str| stack.starts_with("work-");
     let waits = measured(&stacks.offcpu)?.folded.iter().filter(|of| of_naps(&of.stack));

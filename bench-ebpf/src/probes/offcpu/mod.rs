@@ -20,7 +20,9 @@ use aya_ebpf::{
 use bench_ebpf::{
     abi::{
         TASK_DEAD,
-        offcpu::{Counts, Entry, HISTOGRAMS, OTHER, REASONS, RUNNABLE, SLOTS, THROTTLED, Waits},
+        offcpu::{
+            Counts, Entry, HELD, HISTOGRAMS, OTHER, REASONS, RUNNABLE, SLOTS, THROTTLED, Waits,
+        },
     },
     gap::{self, Books, Split},
     hist,
@@ -151,6 +153,7 @@ fn enter(entry: &mut Entry, split: &Split, counts: &mut Counts) {
             entry.unbooked += split.rest;
             sample(reason, split.run_queue, counts);
         }
+        HELD => {}
         _ => {
             block(entry, reason, split.rest);
             sample(reason, split.rest, counts);

@@ -8,7 +8,7 @@ use aya_ebpf::bindings::BPF_NOEXIST;
 use bench_ebpf::{
     abi::{
         TASK_DEAD,
-        offcpu::{Entry, RUNNABLE, Record},
+        offcpu::{Entry, HELD, RUNNABLE, Record, STOPPED},
     },
     gap::Books,
 };
@@ -16,7 +16,7 @@ use bench_ebpf::{
 use super::{books, first_seen, reason};
 use crate::compiler::barrier;
 use crate::filter;
-use crate::maps::offcpu::{OFFCPU, OFFCPU_COPY, OFFCPU_EMPTY, TASK_ON_CPU};
+use crate::maps::offcpu::{OFFCPU, OFFCPU_COPY, OFFCPU_EMPTY, STARTS_HELD, TASK_ON_CPU};
 use crate::maps::tasks::{LAST_QUEUED, TASK_COMM, TASK_PID, TASK_TGID};
 use crate::maps::{PCOUNT, STATE};
 use crate::probes::iterator::{self, IterTask, write};
@@ -82,7 +82,9 @@ fn seed(task: *const u8, state: u32, copy: &mut Entry) {
     copy.left = now;
     let is_waiting = load::<u64>(task, LAST_QUEUED.load()) != 0;
     let is_runnable = state == 0 || is_waiting || is_on_cpu(task);
-    copy.reason = u64::from(if is_runnable { RUNNABLE } else { reason::blocked_in(task, state) });
+    let reason = if is_runnable { RUNNABLE } else { reason::blocked_in(task, state) };
+    let is_held = reason == STOPPED && STARTS_HELD.load() != 0;
+    copy.reason = u64::from(if is_held { HELD } else { reason });
     // Not over an entry that the switch program has made meanwhile. Where the hash is full it
     // says so at the thread's next switch.
     OFFCPU.insert(task as u64, &*copy, u64::from(BPF_NOEXIST)).ok();

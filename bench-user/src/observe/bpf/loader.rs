@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use aya::{Ebpf, EbpfLoader};
-use bench_ebpf::abi::{globals, maps, tasks::maps as tasks_maps};
+use bench_ebpf::abi::{globals, maps, offcpu, tasks::maps as tasks_maps};
 
 use super::explain;
 use super::kernel::Kernel;
@@ -17,6 +17,7 @@ use super::part::{self, Global, Part};
 use super::refusal::{LoadError, explain_ebpf, refused};
 use super::{slots, tasks};
 use crate::measured::Measured;
+use crate::observe::Options;
 use crate::plan::Explain;
 
 static OBJECT: &[u8] = aya::include_bytes_aligned!(concat!(env!("OUT_DIR"), "/probes.o"));
@@ -37,17 +38,13 @@ pub(super) struct Loaded {
 ///
 /// # Errors
 /// When there is no object, the kernel takes no map, or the directory is no v2 cgroup.
-pub(super) fn load(
-    cgroup: &Path,
-    kernel: &Kernel,
-    asked: &[Explain],
-    with_log: bool,
-) -> Result<Loaded, LoadError> {
-    let object = object(with_log)?;
+pub(super) fn load(cgroup: &Path, kernel: &Kernel, options: &Options) -> Result<Loaded, LoadError> {
+    let object = object(options.probe_log)?;
+    let asked = &options.explain;
     let kinds = || asked.iter().map(|kind| (*kind, explain::part(*kind)));
     let base = [&part::SCHED, &part::SYSCALLS, &tasks::PART];
     let parts = base.into_iter().chain(kinds().map(|(_, part)| part));
-    let mut all = Vec::new();
+    let mut all = vec![(offcpu::globals::STARTS_HELD, u32::from(options.starts_held))];
     let mut reasons = Vec::new();
     for part in parts {
         match (part.globals)(kernel) {

@@ -67,7 +67,7 @@ impl BpfObserver {
     /// One sentence with the remedy: no object, no right, not a v2 directory.
     pub(super) fn attach(cgroup: &Path, options: &Options) -> Result<Self, LoadError> {
         let kernel = Kernel::read(options.hook);
-        let loaded = loader::load(cgroup, &kernel, &options.explain, options.probe_log)?;
+        let loaded = loader::load(cgroup, &kernel, options)?;
         let Loaded { mut ebpf, syscalls, sched, tasks, explain } = loaded;
         let logger =
             if options.probe_log { aya_log::EbpfLogger::init(&mut ebpf).ok() } else { None };

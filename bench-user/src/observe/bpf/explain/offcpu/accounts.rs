@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use bench_ebpf::abi::offcpu::{Entry, OTHER, RUNNABLE, Record, THROTTLED, Waits};
+use bench_ebpf::abi::offcpu::{Entry, HELD, OTHER, RUNNABLE, Record, THROTTLED, Waits};
 use bench_ebpf::abi::value_of;
 use bench_ebpf::gap::{self, Split};
 
@@ -117,7 +117,7 @@ fn account(record: &Record, entry: &Entry) -> Account {
         let reason = u32::try_from(entry.reason).unwrap_or(OTHER);
         enter(&mut totals, reason, &split);
         let is_blocked = split.on_cpu == 0 && record.last_queued == 0 && record.on_cpu == 0;
-        if is_blocked && reason != RUNNABLE && reason != THROTTLED {
+        if is_blocked && ![RUNNABLE, THROTTLED, HELD].contains(&reason) {
             still = Some((reason, split.rest));
         }
     }
@@ -141,6 +141,7 @@ fn enter(totals: &mut Totals, reason: u32, split: &Split) {
             totals.throttled += split.run_queue;
             totals.unbooked += split.rest;
         }
+        HELD => {}
         _ => totals.block(reason, Waits { count: 0, ns: split.rest }),
     }
 }
