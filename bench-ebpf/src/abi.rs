@@ -71,7 +71,7 @@ pub mod programs {
 /// Names of the read-only globals, set before loading; an offset is in bytes from the start of
 /// `task_struct`.
 pub mod globals {
-    /// `thread_info.status`, or [`NO_COMPAT`] where the kernel knows no 32-bit calls.
+    /// `thread_info.status`, or [`NO_OFFSET`] where the kernel knows no 32-bit calls.
     pub const COMPAT_STATUS: &str = "COMPAT_STATUS";
     /// 1 where the kernel has the helper `bpf_get_current_task_btf` (5.11), else 0.
     pub const HAS_TYPED_TASK: &str = "HAS_TYPED_TASK";
@@ -91,8 +91,9 @@ pub mod globals {
     pub const NIVCSW: &str = "NIVCSW";
     /// Boot time in ns from which on a thread's whole life is ours to count.
     pub const WATCHING_SINCE: &str = "WATCHING_SINCE";
-    /// Value of [`COMPAT_STATUS`] that switches the test off.
-    pub const NO_COMPAT: u32 = u32::MAX;
+    /// Instead of an offset: this kernel has no such member, or its types cannot be read, and what
+    /// is told by it is left out.
+    pub const NO_OFFSET: u32 = u32::MAX;
 }
 
 /// Syscalls of the target, on one CPU, since the probes were attached.

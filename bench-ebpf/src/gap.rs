@@ -16,6 +16,10 @@
 //! outside in between, and nothing of the stretch is the target's.
 //! Blind to: a thread that is moved out and back without running outside.
 //!
+//! `probes/stacks.rs` takes the time that is neither on a CPU nor in the run queue from another
+//! clock, as kernels without this one have stacks too; `probes/calls` needs the time off the CPU
+//! of a part of a stint, for which there are no books, and takes it from hooks at both switches.
+//!
 //! Integers only; the same code runs in the probe, which closes stretches, and in the observer,
 //! which cuts the open ones at the edge of a window.
 

@@ -24,6 +24,8 @@ mod maps;
 #[cfg(target_arch = "bpf")]
 mod probes;
 #[cfg(target_arch = "bpf")]
+mod seqlock;
+#[cfg(target_arch = "bpf")]
 mod task;
 
 #[cfg(not(target_arch = "bpf"))]

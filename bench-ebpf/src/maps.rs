@@ -4,10 +4,13 @@
 //! big value makes a reading one lookup, and an add needs no atomic because the hooks run with
 //! preemption off or behind the kernel's recursion guard.
 
+pub(crate) mod calls;
 pub(crate) mod offcpu;
 pub(crate) mod runq;
 pub(crate) mod softirq;
+pub(crate) mod stacks;
 pub(crate) mod tasks;
+pub(crate) mod uring;
 
 use aya_ebpf::{
     Global,
@@ -15,7 +18,7 @@ use aya_ebpf::{
     maps::{CgroupArray, HashMap, PerCpuArray},
 };
 use bench_ebpf::abi::{
-    SchedCounts, SyscallCounts, THREAD_SLOTS, ThreadEntry, ThreadKey, globals::NO_COMPAT,
+    SchedCounts, SyscallCounts, THREAD_SLOTS, ThreadEntry, ThreadKey, globals::NO_OFFSET,
 };
 
 /// The target's directory of the v2 tree.
@@ -40,18 +43,19 @@ pub(crate) static THREADS: HashMap<ThreadKey, ThreadEntry> =
 pub(crate) static BORN: PerCpuArray<ThreadEntry> = PerCpuArray::with_max_entries(1, 0);
 
 // Read-only data that the loader fills and the kernel freezes: the verifier sees constants, and
-// refuses an offset that does not meet a member of the kernel's own type.
+// refuses an offset that does not meet a member of the kernel's own type. Those that a program can
+// do without are `NO_OFFSET` where the kernel has no such member.
 
 #[unsafe(no_mangle)]
-pub(crate) static COMPAT_STATUS: Global<u32> = Global::new(NO_COMPAT);
+pub(crate) static COMPAT_STATUS: Global<u32> = Global::new(NO_OFFSET);
 #[unsafe(no_mangle)]
 pub(crate) static HAS_TYPED_TASK: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
-pub(crate) static STATE: Global<u32> = Global::new(0);
+pub(crate) static STATE: Global<u32> = Global::new(NO_OFFSET);
 #[unsafe(no_mangle)]
 pub(crate) static START_BOOTTIME: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
-pub(crate) static RUN_DELAY: Global<u32> = Global::new(0);
+pub(crate) static RUN_DELAY: Global<u32> = Global::new(NO_OFFSET);
 #[unsafe(no_mangle)]
 pub(crate) static PCOUNT: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]

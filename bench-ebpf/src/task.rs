@@ -4,9 +4,10 @@ use aya_ebpf::helpers::{
     bpf_probe_read_kernel,
     generated::{bpf_get_current_task, bpf_get_current_task_btf},
 };
+use bench_ebpf::abi::globals::NO_OFFSET;
 
 use crate::maps::HAS_TYPED_TASK;
-use crate::maps::tasks::{CFS_RQ_RQ, TASK_CFS_RQ};
+use crate::maps::tasks::{CFS_RQ_RQ, TASK_CFS_RQ, THROTTLE_COUNT};
 
 /// A member of the running thread; `None` where the kernel does not let it be read.
 #[inline(always)]
@@ -37,4 +38,14 @@ pub(crate) fn load<T>(structure: *const u8, offset: u32) -> T {
 pub(crate) fn run_queue(task: *const u8) -> *const u8 {
     let group: *const u8 = load(task, TASK_CFS_RQ.load());
     load(group, CFS_RQ_RQ.load())
+}
+
+/// Its group, or one above, has used its quota up.
+#[inline(always)]
+pub(crate) fn is_throttled(task: *const u8) -> bool {
+    if THROTTLE_COUNT.load() == NO_OFFSET {
+        return false;
+    }
+    let group: *const u8 = load(task, TASK_CFS_RQ.load());
+    load::<u32>(group, THROTTLE_COUNT.load()) != 0
 }

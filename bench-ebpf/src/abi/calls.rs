@@ -69,17 +69,11 @@ pub mod programs {
     pub const CALLS_SWITCH: &str = "calls_switch";
 }
 
-/// Names of the read-only globals: offsets, in `task_struct` where not said otherwise, or
-/// [`globals::NO_OFFSET`].
+/// Names of the read-only globals, beside those of the switch program: `__state`, without which
+/// time off the CPU is not kept apart, and `run_delay`, without which waiting for a CPU is not.
 pub mod globals {
-    /// `__state` (`state` before 5.14); without it time off the CPU is not kept apart.
-    pub const CALL_STATE: &str = "CALL_STATE";
-    /// `sched_info.run_delay`; without it waiting for a CPU is not kept apart.
-    pub const CALL_RUN_DELAY: &str = "CALL_RUN_DELAY";
-    /// In `pt_regs`: `orig_ax` (x86) or `syscallno` (arm64).
+    /// In `pt_regs`: `orig_ax` (x86) or `syscallno` (arm64), or [`super::super::globals::NO_OFFSET`].
     pub const CALL_NUMBER: &str = "CALL_NUMBER";
-    /// There is no such member, or no way to read it.
-    pub const NO_OFFSET: u32 = u32::MAX;
 }
 
 /// What is special about a call.

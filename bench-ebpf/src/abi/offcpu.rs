@@ -65,14 +65,8 @@ pub mod globals {
     pub const TASK_FLAGS: &str = "TASK_FLAGS";
     /// `task_struct.on_cpu`.
     pub const TASK_ON_CPU: &str = "TASK_ON_CPU";
-    /// `task_struct.sched_info.last_arrival`.
-    pub const LAST_ARRIVAL: &str = "LAST_ARRIVAL";
-    /// `cfs_rq.throttle_count`, or [`NO_QUOTA`] where the kernel has no quotas.
-    pub const THROTTLE_COUNT: &str = "THROTTLE_COUNT";
     /// 1: what is stopped when the probes come is [`super::HELD`].
     pub const STARTS_HELD: &str = "STARTS_HELD";
-    /// Value of [`THROTTLE_COUNT`] that switches the test off.
-    pub const NO_QUOTA: u32 = u32::MAX;
 }
 
 /// Times that something was waited for, and how long.

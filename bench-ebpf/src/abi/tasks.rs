@@ -40,14 +40,20 @@ pub mod globals {
     pub const CSS_CGROUP: &str = "CSS_CGROUP";
     /// `task_struct.sched_info.last_queued`: when it began to wait, 0 while it does not.
     pub const LAST_QUEUED: &str = "LAST_QUEUED";
-    /// `task_struct.se.cfs_rq`, or [`NO_CLOCK`].
+    /// `task_struct.se.cfs_rq`, or [`NO_OFFSET`] where the clock of
+    /// `last_queued` cannot be reached by it.
     pub const TASK_CFS_RQ: &str = "TASK_CFS_RQ";
     /// `cfs_rq.rq`.
     pub const CFS_RQ_RQ: &str = "CFS_RQ_RQ";
     /// `rq.clock`: the clock of `last_queued`.
     pub const RQ_CLOCK: &str = "RQ_CLOCK";
-    /// Value of [`TASK_CFS_RQ`] where that clock cannot be reached.
-    pub const NO_CLOCK: u32 = u32::MAX;
+    /// `task_struct.sched_info.last_arrival`.
+    pub const LAST_ARRIVAL: &str = "LAST_ARRIVAL";
+    /// `cfs_rq.throttle_count`, or [`NO_OFFSET`] where the kernel has no quotas.
+    pub const THROTTLE_COUNT: &str = "THROTTLE_COUNT";
+
+    #[cfg(doc)]
+    use super::super::globals::NO_OFFSET;
 }
 
 /// One task; where `has_entry` is 1, its [`super::ThreadEntry`] follows it.

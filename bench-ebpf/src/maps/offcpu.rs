@@ -7,7 +7,7 @@ use aya_ebpf::{
     maps::{Array, HashMap, PerCpuArray},
 };
 use bench_ebpf::{
-    abi::offcpu::{Counts, Entry, globals::NO_QUOTA},
+    abi::offcpu::{Counts, Entry},
     hist::BUCKETS,
 };
 
@@ -47,7 +47,3 @@ pub(crate) static TASK_FLAGS: Global<u32> = Global::new(0);
 pub(crate) static TASK_ON_CPU: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
 pub(crate) static STARTS_HELD: Global<u32> = Global::new(0);
-#[unsafe(no_mangle)]
-pub(crate) static LAST_ARRIVAL: Global<u32> = Global::new(0);
-#[unsafe(no_mangle)]
-pub(crate) static THROTTLE_COUNT: Global<u32> = Global::new(NO_QUOTA);

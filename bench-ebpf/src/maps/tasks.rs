@@ -1,11 +1,11 @@
-//! Of the iterator over all tasks, and of threads that have ended.
+//! Of the iterator over all tasks, of threads that have ended, and where a task leads to.
 
 use aya_ebpf::{
     Global,
     macros::map,
     maps::{Array, RingBuf},
 };
-use bench_ebpf::abi::{ENDED_BYTES, tasks::globals::NO_CLOCK};
+use bench_ebpf::abi::{ENDED_BYTES, globals::NO_OFFSET};
 
 /// Beside the cgroup array, which only a helper for the current thread can read.
 #[map]
@@ -39,8 +39,12 @@ pub(crate) static CSS_CGROUP: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
 pub(crate) static LAST_QUEUED: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
-pub(crate) static TASK_CFS_RQ: Global<u32> = Global::new(NO_CLOCK);
+pub(crate) static TASK_CFS_RQ: Global<u32> = Global::new(NO_OFFSET);
 #[unsafe(no_mangle)]
 pub(crate) static CFS_RQ_RQ: Global<u32> = Global::new(0);
 #[unsafe(no_mangle)]
 pub(crate) static RQ_CLOCK: Global<u32> = Global::new(0);
+#[unsafe(no_mangle)]
+pub(crate) static LAST_ARRIVAL: Global<u32> = Global::new(0);
+#[unsafe(no_mangle)]
+pub(crate) static THROTTLE_COUNT: Global<u32> = Global::new(NO_OFFSET);

@@ -78,76 +78,89 @@ pub(crate) fn sched_exec(ctx: BtfTracePointContext) -> i32 {
 #[inline(always)]
 fn account(ctx: &BtfTracePointContext, counts: &mut SchedCounts) {
     let prev: *const u8 = ctx.arg(1);
-    let task = prev as u64;
     let now = books(prev);
-    let ids = bpf_get_current_pid_tgid();
-    let start_ns: u64 = load(prev, START_BOOTTIME.load());
-    let key = ThreadKey { tid: ids & 0xffff_ffff, start_ns };
+    let tid = bpf_get_current_pid_tgid() & 0xffff_ffff;
+    let key = ThreadKey { tid, start_ns: load(prev, START_BOOTTIME.load()) };
     let ended = u32::from(load::<u32>(prev, STATE.load()) & TASK_DEAD != 0);
-
     let Some(known) = THREADS.get_ptr_mut(key) else {
-        // Whoever was born in the target is seen at the first switch; a thread that has had
-        // others was elsewhere then, and what it did there is not ours to count.
-        let born_here = start_ns >= WATCHING_SINCE.load() && now.switches() == 1;
-        let first = if born_here { NO_BOOKS } else { now };
-        if born_here {
-            enter_wait(counts, &first, &now);
-        } else {
-            counts.first_sights += 1;
-        }
-        note(ctx, &key, "first seen");
-        // Not on the stack, where kernels before 6.13 have no room for it.
-        let Some(entry) = BORN.get_ptr_mut(0) else {
-            return;
-        };
-        // SAFETY: as `counts`.
-        let entry = unsafe { &mut *entry };
-        entry.ended = ended;
-        entry.tgid = (ids >> 32) as u32;
-        entry.task = task;
-        entry.takeovers = 0;
-        entry.first_at = boot_ns();
-        entry.ended_at = if ended != 0 { boot_ns() } else { 0 };
-        entry.absences = 0;
-        entry.away = NO_BOOKS;
-        entry.first = first;
-        entry.last = now;
-        entry.comm = bpf_get_current_comm().unwrap_or_default();
-        if ended != 0 {
-            if pass_on(&key, entry) {
-                return;
-            }
-            counts.ended_in_hash += 1;
-        }
-        if THREADS.insert(key, &*entry, 0).is_err() {
-            counts.threads_full += 1;
-        }
-        return;
+        return first_seen(ctx, &key, &now, ended, counts);
     };
     // SAFETY: a thread is switched away from on one CPU at a time, so this entry has one writer;
     // user space only takes out ended ones.
     let entry = unsafe { &mut *known };
-    if entry.task != task {
-        // An exec took the id over.
-        entry.task = task;
-        entry.takeovers += 1;
-        entry.first = now;
-        entry.first_at = boot_ns();
-        entry.away = NO_BOOKS;
-    } else {
-        enter_wait(counts, &entry.last, &now);
-        // Every switch inside is seen, so others were made outside. Not by `pcount`, which
-        // kernels that leave sleepers on the queue do not always raise by one.
-        if now.switches() - entry.last.switches() != 1 {
-            entry.absences += 1;
-            add_between(&mut entry.away, &entry.last, &now);
-        }
-    }
-    entry.last = now;
+    go_on(entry, prev as u64, &now, counts);
     if ended != 0 {
         note(ctx, &key, "ended");
         end(&key, entry, counts);
     }
+}
+
+/// Whoever was born in the target is seen at the first switch; a thread that has had others was
+/// elsewhere then, and what it did there is not ours to count.
+#[inline(always)]
+fn first_seen(
+    ctx: &BtfTracePointContext,
+    key: &ThreadKey,
+    now: &Books,
+    ended: u32,
+    counts: &mut SchedCounts,
+) {
+    let born_here = key.start_ns >= WATCHING_SINCE.load() && now.switches() == 1;
+    let first = if born_here { NO_BOOKS } else { *now };
+    if born_here {
+        enter_wait(counts, &first, now);
+    } else {
+        counts.first_sights += 1;
+    }
+    note(ctx, key, "first seen");
+    // Not on the stack, where kernels before 6.13 have no room for it.
+    let Some(entry) = BORN.get_ptr_mut(0) else {
+        return;
+    };
+    // SAFETY: as `counts`.
+    let entry = unsafe { &mut *entry };
+    entry.ended = ended;
+    entry.tgid = (bpf_get_current_pid_tgid() >> 32) as u32;
+    entry.task = ctx.arg(1);
+    entry.takeovers = 0;
+    entry.first_at = boot_ns();
+    entry.ended_at = if ended != 0 { boot_ns() } else { 0 };
+    entry.absences = 0;
+    entry.away = NO_BOOKS;
+    entry.first = first;
+    entry.last = *now;
+    entry.comm = bpf_get_current_comm().unwrap_or_default();
+    if ended != 0 {
+        if pass_on(key, entry) {
+            return;
+        }
+        counts.ended_in_hash += 1;
+    }
+    if THREADS.insert(key, &*entry, 0).is_err() {
+        counts.threads_full += 1;
+    }
+}
+
+/// A switch of a thread whose books are kept.
+#[inline(always)]
+fn go_on(entry: &mut ThreadEntry, task: u64, now: &Books, counts: &mut SchedCounts) {
+    if entry.task != task {
+        // An exec took the id over.
+        entry.task = task;
+        entry.takeovers += 1;
+        entry.first = *now;
+        entry.first_at = boot_ns();
+        entry.away = NO_BOOKS;
+    } else {
+        enter_wait(counts, &entry.last, now);
+        // Every switch inside is seen, so others were made outside. Not by `pcount`, which
+        // kernels that leave sleepers on the queue do not always raise by one.
+        if now.switches() - entry.last.switches() != 1 {
+            entry.absences += 1;
+            add_between(&mut entry.away, &entry.last, now);
+        }
+    }
+    entry.last = *now;
 }
 
 /// A thread that was inside ends elsewhere: as if it came back for its last switch.

@@ -4,6 +4,7 @@
 //! time. Yields: runs and time by kind. Work that the kernel does for the network or a timer is
 //! done on whatever thread the interrupt met, and is in that thread's time on the CPU.
 //! Blind to: hard interrupts, whose time is in the softirq or thread that they meet.
+//! Costs: nothing that could be told from noise (6.18, a two-CPU virtual machine, December 2026).
 
 use aya_ebpf::{
     helpers::generated::bpf_ktime_get_ns, macros::btf_tracepoint, programs::BtfTracePointContext,

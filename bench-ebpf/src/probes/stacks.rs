@@ -9,53 +9,29 @@
 //! Blind to: user frames of code without frame pointers; pages that are not in memory; sampling
 //! while interrupts are off, which the frames that switch them on again stand for; a wait that began
 //! before the probes came.
+//! Costs: 1.0 to 1.5 µs a sample, 1.0 µs a wait off the CPU and 40 ns a switch of any other thread
+//! (6.18, a two-CPU virtual machine, December 2026).
 
 use aya_ebpf::{
     bindings::{BPF_ANY, BPF_F_USER_STACK, BPF_NOEXIST},
     helpers::{bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_ktime_get_ns},
-    macros::{btf_tracepoint, map, perf_event},
-    maps::{HashMap, PerCpuArray, PerCpuHashMap, StackTrace},
+    macros::{btf_tracepoint, perf_event},
     programs::{BtfTracePointContext, PerfEventContext, tracing::StackIdContext},
 };
 use bench_ebpf::abi::{
-    TASK_DEAD, THREAD_SLOTS,
-    stacks::{Away, Blocked, COUNT_SLOTS, SPILL_SLOTS, StackCounts, StackKey, TRACE_SLOTS},
+    TASK_DEAD,
+    stacks::{Away, Blocked, StackCounts, StackKey, TRACE_SLOTS},
 };
 
 use crate::filter::{self, Scope};
+use crate::maps::stacks::{
+    STACK_AWAY, STACK_COUNTS, STACK_SPILL, STACK_TRACES, STACKS_OFF_CPU, STACKS_ON_CPU,
+};
 use crate::maps::{PCOUNT, RUN_DELAY, STATE, SUM_EXEC};
 use crate::task::load;
 
 /// Another stack lies where this one would have to (kernel/bpf/stackmap.c, `__bpf_get_stackid`).
 const EEXIST: i32 = -17;
-
-#[map]
-static STACK_COUNTS: PerCpuArray<StackCounts> = PerCpuArray::with_max_entries(1, 0);
-
-/// One slot a hash of a stack, without chaining: what is there first stays.
-#[map]
-static STACK_TRACES: StackTrace = StackTrace::with_max_entries(TRACE_SLOTS, 0);
-
-/// Where the place was taken: few stacks come here, so next to none of them meets another.
-#[map]
-static STACK_SPILL: StackTrace = StackTrace::with_max_entries(SPILL_SLOTS, 0);
-
-// Preallocated, as the kernel demands of a program in a timer's interrupt; per CPU, because an
-// atomic add cannot be written in Rust for this target.
-
-#[map]
-static STACKS_ON_CPU: PerCpuHashMap<StackKey, u64> =
-    PerCpuHashMap::with_max_entries(COUNT_SLOTS, 0);
-
-#[map]
-static STACKS_OFF_CPU: PerCpuHashMap<StackKey, Blocked> =
-    PerCpuHashMap::with_max_entries(COUNT_SLOTS, 0);
-
-/// Threads take themselves out when they end, wherever that is, so the size bounds those alive. By
-/// the address of the `task_struct`: an exec by another thread than the first changes its id while
-/// it waits.
-#[map]
-static STACK_AWAY: HashMap<u64, Away> = HashMap::with_max_entries(THREAD_SLOTS, 0);
 
 #[perf_event]
 pub(crate) fn stack_on_cpu(ctx: PerfEventContext) -> u32 {
@@ -119,6 +95,7 @@ fn account(ctx: &BtfTracePointContext, counts: &mut StackCounts) {
         let before = unsafe { &*before };
         if before.blocks != 0 {
             if pcount - before.pcount == 1 {
+                // Not by `gap.rs`: the scheduler's clock may not be had where stacks are.
                 let gap = now_ns - before.since_ns;
                 let ran = (sum_exec - before.sum_exec) + (run_delay - before.run_delay);
                 // The books of one CPU may be some ns ahead of the clock of another.

@@ -11,7 +11,7 @@ use aya_ebpf::{
     macros::{btf_tracepoint, tracepoint},
     programs::{BtfTracePointContext, TracePointContext},
 };
-use bench_ebpf::abi::{SYSCALL_SLOTS, TS_COMPAT, globals::NO_COMPAT};
+use bench_ebpf::abi::{SYSCALL_SLOTS, TS_COMPAT, globals::NO_OFFSET};
 
 use crate::filter::{self, Scope};
 use crate::maps::{COMPAT_STATUS, SYSCALLS};
@@ -64,7 +64,7 @@ fn count(number: impl FnOnce() -> i64) {
 #[inline(always)]
 pub(super) fn is_compat() -> bool {
     let offset = COMPAT_STATUS.load();
-    if offset == NO_COMPAT {
+    if offset == NO_OFFSET {
         return false;
     }
     // The running thread is there, so it can be read.

@@ -8,8 +8,7 @@
 
 use aya_ebpf::helpers::generated::bpf_ktime_get_boot_ns;
 use bench_ebpf::abi::{
-    Books, TASK_DEAD, TASK_RUNNING, ThreadEntry, ThreadKey,
-    tasks::{TaskRecord, globals::NO_CLOCK},
+    Books, TASK_DEAD, TASK_RUNNING, ThreadEntry, ThreadKey, globals::NO_OFFSET, tasks::TaskRecord,
 };
 
 use super::iterator::{self, IterTask, write};
@@ -86,7 +85,7 @@ fn emit(
 fn open_wait(task: *const u8) -> u64 {
     let queued: u64 = load(task, LAST_QUEUED.load());
     let is_runnable = load::<u32>(task, STATE.load()) == TASK_RUNNING;
-    if !is_runnable || queued == 0 || TASK_CFS_RQ.load() == NO_CLOCK {
+    if !is_runnable || queued == 0 || TASK_CFS_RQ.load() == NO_OFFSET {
         return 0;
     }
     let clock: u64 = load(run_queue(task), RQ_CLOCK.load());

@@ -6,29 +6,18 @@
 //! on the thread that calls `io_uring_enter`, or on the ring's own SQPOLL thread, which is a
 //! thread of the target's process and in its cgroup (since 5.12; before it was a kernel thread).
 //! Blind to: completions that an interrupt or a thread outside the cgroup posts.
+//! Costs: not measured; an add to this CPU's counters at a submission and at a completion.
 
 use aya_ebpf::{
-    EbpfContext as _, Global,
+    EbpfContext as _,
     helpers::{bpf_get_current_comm, bpf_probe_read_kernel},
-    macros::{btf_tracepoint, map, tracepoint},
-    maps::PerCpuArray,
+    macros::{btf_tracepoint, tracepoint},
     programs::{BtfTracePointContext, TracePointContext},
 };
 use bench_ebpf::abi::uring::{UringCounts, globals::BY_VALUE};
 
 use crate::filter::{self, Scope};
-
-#[map]
-static URING: PerCpuArray<UringCounts> = PerCpuArray::with_max_entries(1, 0);
-
-#[unsafe(no_mangle)]
-static URING_OPCODE_ARG: Global<u32> = Global::new(0);
-#[unsafe(no_mangle)]
-static URING_OPCODE: Global<u32> = Global::new(BY_VALUE);
-#[unsafe(no_mangle)]
-static URING_RESULT_ARG: Global<u32> = Global::new(0);
-#[unsafe(no_mangle)]
-static URING_RESULT: Global<u32> = Global::new(BY_VALUE);
+use crate::maps::uring::{URING, URING_OPCODE, URING_OPCODE_ARG, URING_RESULT, URING_RESULT_ARG};
 
 /// How the kernel names the thread that polls a ring (io_uring/sqpoll.c, `io_sq_thread`).
 const POLLER: [u8; 8] = *b"iou-sqp-";

@@ -3,12 +3,15 @@
 use aya_ebpf::helpers::generated::bpf_get_current_task;
 use bench_ebpf::abi::{
     SYSCALL_SLOTS, TASK_DEAD,
-    calls::{COMPAT, Call, CallCounts, UNKNOWN, globals::NO_OFFSET, kinds},
+    calls::{COMPAT, Call, CallCounts, UNKNOWN, kinds},
+    globals::NO_OFFSET,
 };
 
 use super::outcome::{outcome, time};
-use super::{CALL_KINDS, CALL_NUMBER, CALL_RUN_DELAY, CALL_STATE, CALLS, counts, now_ns};
+use super::{counts, now_ns};
 use crate::filter::{self, Scope};
+use crate::maps::calls::{CALL_KINDS, CALL_NUMBER, CALLS};
+use crate::maps::{RUN_DELAY, STATE};
 use crate::probes::syscall::is_compat;
 use crate::task;
 
@@ -95,7 +98,7 @@ pub(super) fn exit(fields: impl FnOnce() -> Return) {
     if call.kind != kinds::NO_RESULT {
         outcome(counts, &call, result);
     }
-    if CALL_STATE.load() == NO_OFFSET && CALLS.remove(thread).is_err() {
+    if STATE.load() == NO_OFFSET && CALLS.remove(thread).is_err() {
         // It was there a moment ago, and nobody else takes it out.
         counts.calls_full += 1;
     }
@@ -115,13 +118,14 @@ fn unpaired(counts: &mut CallCounts, number: i32, result: i64) {
     }
 }
 
-/// A thread goes off the CPU.
+/// A thread goes off the CPU. Not by the books of `gap.rs`, which begin and end at switches: a call
+/// begins and ends within a stint.
 #[inline(always)]
 pub(super) fn leave(is_preempted: bool, prev: *const u8) {
     let Some(entry) = CALLS.get_ptr_mut(prev as u64) else { return };
     // SAFETY: as in `enter`.
     let entry = unsafe { &mut *entry };
-    let state: u32 = task::load(prev, CALL_STATE.load());
+    let state: u32 = task::load(prev, STATE.load());
     if state & TASK_DEAD != 0 {
         if entry.in_flight != 0
             && let Some(counts) = counts()
@@ -135,8 +139,8 @@ pub(super) fn leave(is_preempted: bool, prev: *const u8) {
     if entry.in_flight == 0 {
         return;
     }
-    if entry.off_ns == 0 && CALL_RUN_DELAY.load() != NO_OFFSET {
-        entry.run_delay_ns = task::load(prev, CALL_RUN_DELAY.load());
+    if entry.off_ns == 0 && RUN_DELAY.load() != NO_OFFSET {
+        entry.run_delay_ns = task::load(prev, RUN_DELAY.load());
     }
     // The kernel's own rule of a voluntary switch (kernel/sched/core.c, `__schedule`).
     if !is_preempted && state != 0 {

@@ -19,44 +19,16 @@ mod flight;
 mod outcome;
 
 use aya_ebpf::{
-    EbpfContext as _, Global,
+    EbpfContext as _,
     helpers::generated::bpf_ktime_get_ns,
-    macros::{btf_tracepoint, map, tracepoint},
-    maps::{Array, HashMap, PerCpuArray, PerCpuHashMap},
+    macros::{btf_tracepoint, tracepoint},
     programs::{BtfTracePointContext, TracePointContext},
 };
-use bench_ebpf::abi::calls::{
-    AMOUNT_SLOTS, CALL_SLOTS, Call, CallAmounts, CallCounts, CallTimes, ERROR_SLOTS,
-    IN_FLIGHT_SLOTS, TIMED_SLOTS, globals::NO_OFFSET,
-};
+use bench_ebpf::abi::calls::CallCounts;
 
 use flight::{Return, come, enter, exit, leave, number_in};
 
-#[map]
-static CALLS: HashMap<u64, Call> = HashMap::with_max_entries(IN_FLIGHT_SLOTS, 0);
-#[map]
-static CALL_KINDS: Array<u32> = Array::with_max_entries(CALL_SLOTS as u32, 0);
-#[map]
-static CALL_COUNTS: PerCpuArray<CallCounts> = PerCpuArray::with_max_entries(1, 0);
-// Preallocated hashes: a value appears at the first call of its name, and a per-CPU array of all
-// 514 would take 2.3 MiB on every CPU.
-#[map]
-static CALL_TIMES: PerCpuHashMap<u32, CallTimes> = PerCpuHashMap::with_max_entries(TIMED_SLOTS, 0);
-#[map]
-static CALL_AMOUNTS: PerCpuHashMap<u32, CallAmounts> =
-    PerCpuHashMap::with_max_entries(AMOUNT_SLOTS, 0);
-#[map]
-static CALL_ERRORS: PerCpuHashMap<u32, u64> = PerCpuHashMap::with_max_entries(ERROR_SLOTS, 0);
-/// Never written: new values are copied from here, because they do not fit on the stack.
-#[map]
-static CALL_ZERO: Array<CallTimes> = Array::with_max_entries(1, 0);
-
-#[unsafe(no_mangle)]
-static CALL_STATE: Global<u32> = Global::new(NO_OFFSET);
-#[unsafe(no_mangle)]
-static CALL_RUN_DELAY: Global<u32> = Global::new(NO_OFFSET);
-#[unsafe(no_mangle)]
-static CALL_NUMBER: Global<u32> = Global::new(NO_OFFSET);
+use crate::maps::calls::CALL_COUNTS;
 
 /// Arguments: the registers, the number.
 #[btf_tracepoint(function = "sys_enter")]

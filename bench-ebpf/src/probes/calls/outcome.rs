@@ -1,12 +1,17 @@
 //! What a returned call took, how it failed, what it brought.
 
 use aya_ebpf::maps::PerCpuHashMap;
-use bench_ebpf::abi::calls::{
-    AMOUNT_BUCKETS, Call, CallCounts, FIRST_LATENCY, LATENCY_BUCKETS, SMALL_WRITE, error_key,
-    globals::NO_OFFSET, kinds,
+use bench_ebpf::abi::{
+    calls::{
+        AMOUNT_BUCKETS, Call, CallCounts, FIRST_LATENCY, LATENCY_BUCKETS, SMALL_WRITE, error_key,
+        kinds,
+    },
+    globals::NO_OFFSET,
 };
 
-use super::{CALL_AMOUNTS, CALL_ERRORS, CALL_RUN_DELAY, CALL_TIMES, CALL_ZERO, now_ns};
+use super::now_ns;
+use crate::maps::RUN_DELAY;
+use crate::maps::calls::{CALL_AMOUNTS, CALL_ERRORS, CALL_TIMES, CALL_ZERO};
 use crate::{compiler, task};
 
 #[inline(always)]
@@ -41,7 +46,7 @@ pub(super) fn time(counts: &mut CallCounts, call: &Call) {
 /// so they are exact now. `None` where this kernel does not let them be read.
 #[inline(always)]
 fn waited(call: &Call) -> Option<u64> {
-    let offset = CALL_RUN_DELAY.load();
+    let offset = RUN_DELAY.load();
     if offset == NO_OFFSET {
         return None;
     }

@@ -3,18 +3,13 @@
 use aya_ebpf::helpers::generated::{bpf_probe_read_kernel, bpf_task_pt_regs};
 use bench_ebpf::abi::{
     SYSCALL_SLOTS, TS_COMPAT,
-    globals::NO_COMPAT,
-    offcpu::{
-        COMPAT, PAGE_FAULT, RUNNABLE, STOPPED, THROTTLED, UNKNOWN, WORKER, globals::NO_QUOTA,
-    },
+    globals::NO_OFFSET,
+    offcpu::{COMPAT, PAGE_FAULT, RUNNABLE, STOPPED, THROTTLED, UNKNOWN, WORKER},
 };
 
-use crate::maps::offcpu::{
-    CALL_IS_32, HAS_PT_REGS, REGS_CALL, STACK_REGS, TASK_FLAGS, TASK_STACK, THROTTLE_COUNT,
-};
-use crate::maps::tasks::TASK_CFS_RQ;
+use crate::maps::offcpu::{CALL_IS_32, HAS_PT_REGS, REGS_CALL, STACK_REGS, TASK_FLAGS, TASK_STACK};
 use crate::maps::{COMPAT_STATUS, STATE};
-use crate::task::load;
+use crate::task::{is_throttled, load};
 
 /// `task_struct.__state`: stopped by a signal or a debugger (include/linux/sched.h,
 /// `__TASK_STOPPED`, `__TASK_TRACED`; the same since 4.14).
@@ -84,15 +79,5 @@ fn call(task: *const u8) -> i64 {
 #[inline(always)]
 fn is_compat(task: *const u8) -> bool {
     let offset = COMPAT_STATUS.load();
-    offset != NO_COMPAT && load::<u32>(task, offset) & TS_COMPAT != 0
-}
-
-/// Its group, or one above, has used its quota up.
-#[inline(always)]
-pub(in crate::probes) fn is_throttled(task: *const u8) -> bool {
-    if THROTTLE_COUNT.load() == NO_QUOTA {
-        return false;
-    }
-    let group: *const u8 = load(task, TASK_CFS_RQ.load());
-    load::<u32>(group, THROTTLE_COUNT.load()) != 0
+    offset != NO_OFFSET && load::<u32>(task, offset) & TS_COMPAT != 0
 }

@@ -20,6 +20,7 @@ use crate::maps::offcpu::{OFFCPU, OFFCPU_COPY, OFFCPU_EMPTY, STARTS_HELD, TASK_O
 use crate::maps::tasks::{LAST_QUEUED, TASK_COMM, TASK_PID, TASK_TGID};
 use crate::maps::{PCOUNT, STATE};
 use crate::probes::iterator::{self, IterTask, write};
+use crate::seqlock;
 use crate::task::load;
 
 /// A thread that switches while it is read is read again, so often at most.
@@ -111,20 +112,9 @@ fn take(key: u64, copy: &mut Entry) -> bool {
     let Some(entry) = OFFCPU.get_ptr(key) else {
         return false;
     };
-    for _ in 0..TRIES {
-        // SAFETY: a value of a map; that it changes meanwhile shows in its version.
-        unsafe {
-            let version = core::ptr::read_volatile(&raw const (*entry).version);
-            barrier();
-            *copy = *entry;
-            barrier();
-            if version % 2 == 0 && core::ptr::read_volatile(&raw const (*entry).version) == version
-            {
-                return true;
-            }
-        }
-    }
-    false
+    // SAFETY: a value of a map; that it changes meanwhile shows in its version.
+    let whole = unsafe { seqlock::read(&raw const (*entry).version, || *copy = *entry) };
+    whole.is_some()
 }
 
 /// It runs now, or is on its way off the CPU. The member is an `int` to 7.2 and a byte in 7.3; its

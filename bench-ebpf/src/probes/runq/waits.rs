@@ -7,11 +7,8 @@ use bench_ebpf::{
 };
 
 use super::cpu;
-use crate::compiler::barrier;
 use crate::maps::runq::RUNQ_WAITS;
-
-/// Looks at another CPU's account while it may change.
-const TRIES: usize = 4;
+use crate::seqlock;
 
 /// A thread begins to wait for this CPU, whose lock is held.
 #[inline(always)]
@@ -120,13 +117,13 @@ pub(super) fn carry_over(task: *const u8, clock: u64, to: u32, counts: &mut Coun
     let Some(from) = cpu(wait.cpu) else {
         return;
     };
-    super::begin_write(from);
+    seqlock::begin_write(&mut from.version);
     from.cover(clock);
     if wait.is_counted != 0 {
         from.waiting = from.waiting.saturating_sub(1);
     }
     let now = *from;
-    super::end_write(from);
+    seqlock::end_write(&mut from.version);
     // SAFETY: a helper without arguments.
     let mono = unsafe { bpf_ktime_get_ns() };
     let waited = match wait.clock {
@@ -161,21 +158,8 @@ pub(super) fn forget(task: *const u8) {
 #[inline(always)]
 fn look_at(number: u32) -> Option<(ByCause, u64)> {
     let cpu: *const Cpu = cpu(number)?;
-    for _ in 0..TRIES {
-        // SAFETY: a value of an array; that it changes meanwhile shows in its version.
-        unsafe {
-            let version = core::ptr::read_volatile(&raw const (*cpu).version);
-            barrier();
-            let (totals, cause) = ((*cpu).totals, (*cpu).cause);
-            barrier();
-            if version.is_multiple_of(2)
-                && core::ptr::read_volatile(&raw const (*cpu).version) == version
-            {
-                return Some((totals, cause));
-            }
-        }
-    }
-    None
+    // SAFETY: a value of an array; that it changes meanwhile shows in its version.
+    unsafe { seqlock::read(&raw const (*cpu).version, || ((*cpu).totals, (*cpu).cause)) }
 }
 
 #[inline(always)]

@@ -103,6 +103,22 @@ pub(super) fn task_globals(btf: &Btf) -> Result<Vec<Global>, OffsetError> {
     Ok(found)
 }
 
+/// What explanations find in a thread's run queue, which they reach through the group's queue, and
+/// when it came to it. Only a kernel with CONFIG_CFS_BANDWIDTH has quotas.
+///
+/// # Errors
+/// When the type information is broken or lacks another member.
+pub(super) fn queue_globals(btf: &Btf) -> Result<Vec<Global>, OffsetError> {
+    let member = |name, path| offset(btf, name, path)?.ok_or(OffsetError::Missing(path));
+    member("task_struct", "se.cfs_rq")?;
+    member("cfs_rq", "rq")?;
+    let quota = offset(btf, "cfs_rq", "throttle_count")?;
+    Ok(vec![
+        (tasks::LAST_ARRIVAL, member("task_struct", "sched_info.last_arrival")?),
+        (tasks::THROTTLE_COUNT, quota.unwrap_or(globals::NO_OFFSET)),
+    ])
+}
+
 /// Size of a named struct, bytes; `None` where there is none.
 pub(super) fn size_of_struct(btf: &Btf, name: &str) -> Result<Option<u32>, OffsetError> {
     let structs = btf.resolve_types_by_name(name)?;

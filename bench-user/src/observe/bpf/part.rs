@@ -43,18 +43,18 @@ pub(super) const SYSCALLS: Part = Part {
         let status = kernel.types().ok().and_then(|types| compat_status(types).ok().flatten());
         let has_typed = |types| has_function(types, "bpf_get_current_task_btf");
         Ok(vec![
-            (globals::COMPAT_STATUS, status.unwrap_or(globals::NO_COMPAT)),
+            (globals::COMPAT_STATUS, status.unwrap_or(globals::NO_OFFSET)),
             (globals::HAS_TYPED_TASK, u32::from(kernel.types().is_ok_and(has_typed))),
         ])
     },
     maps: &[],
     programs: &[programs::SYS_ENTER_BTF, programs::SYS_ENTER_CLASSIC],
-    attach: |ebpf, kernel| match kernel.hook {
-        Hook::BtfTracePoint => attach_btf(ebpf, kernel, programs::SYS_ENTER_BTF, "sys_enter"),
-        Hook::ClassicTracePoint => {
+    attach: |ebpf, kernel| {
+        if kernel.hook == Hook::ClassicTracePoint {
             check_format()?;
-            attach_classic(ebpf, programs::SYS_ENTER_CLASSIC, ("raw_syscalls", "sys_enter"))
         }
+        let either = (programs::SYS_ENTER_BTF, programs::SYS_ENTER_CLASSIC);
+        attach_either(ebpf, kernel, either, ("raw_syscalls", "sys_enter"))
     },
 };
 
@@ -80,7 +80,7 @@ pub(super) fn attach_btf(
 ///
 /// # Errors
 /// Why the kernel refuses it.
-pub(super) fn attach_classic(
+fn attach_classic(
     ebpf: &mut Ebpf,
     name: &'static str,
     (category, tracepoint): (&'static str, &'static str),
@@ -91,6 +91,23 @@ pub(super) fn attach_classic(
         .and_then(|()| program.attach(category, tracepoint))
         .map(drop)
         .map_err(|e| refused(tracepoint, &explain(&e)))
+}
+
+/// Attaches one of two programs that do the same: to a BTF tracepoint, or to the classic one of
+/// this category, where the kernel's hook for syscalls is one.
+///
+/// # Errors
+/// Why the kernel refuses it.
+pub(super) fn attach_either(
+    ebpf: &mut Ebpf,
+    kernel: &Kernel,
+    (btf, classic): (&'static str, &'static str),
+    (category, tracepoint): (&'static str, &'static str),
+) -> Result<(), LoadError> {
+    match kernel.hook {
+        Hook::BtfTracePoint => attach_btf(ebpf, kernel, btf, tracepoint),
+        Hook::ClassicTracePoint => attach_classic(ebpf, classic, (category, tracepoint)),
+    }
 }
 
 /// A program of the object, as its kind.

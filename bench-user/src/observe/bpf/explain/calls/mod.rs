@@ -10,8 +10,9 @@ use aya::Ebpf;
 use aya::maps::{Array, HashMap};
 use bench_ebpf::abi::calls::{
     AMOUNT_SLOTS, Call, CallAmounts, CallCounts, CallTimes, ERROR_SLOTS, IN_FLIGHT_SLOTS,
-    TIMED_SLOTS, UNKNOWN, globals, maps, programs,
+    TIMED_SLOTS, UNKNOWN, globals::CALL_NUMBER, maps, programs,
 };
+use bench_ebpf::abi::globals;
 
 use crate::clock;
 use crate::observe::bpf::fdinfo;
@@ -20,7 +21,7 @@ use crate::observe::bpf::kernel::Kernel;
 use crate::observe::bpf::map;
 use crate::observe::bpf::offsets::offset;
 use crate::observe::bpf::part::{
-    self, Global, Part, attach_btf, attach_classic, format_of, is_loaded,
+    self, Global, Part, attach_btf, attach_either, format_of, is_loaded,
 };
 use crate::observe::bpf::refusal::{LoadError, refused};
 
@@ -56,9 +57,9 @@ fn offsets(kernel: &Kernel) -> Vec<Global> {
     let run_delay = find("task_struct", "sched_info.run_delay");
     let or_none = |offset: Option<u32>| offset.unwrap_or(globals::NO_OFFSET);
     vec![
-        (globals::CALL_STATE, or_none(state)),
-        (globals::CALL_RUN_DELAY, or_none(run_delay)),
-        (globals::CALL_NUMBER, or_none(number)),
+        (globals::STATE, or_none(state)),
+        (globals::RUN_DELAY, or_none(run_delay)),
+        (CALL_NUMBER, or_none(number)),
     ]
 }
 
@@ -68,18 +69,14 @@ fn attach(ebpf: &mut Ebpf, kernel: &Kernel) -> Result<(), LoadError> {
     if kernel.types().is_ok() {
         attach_btf(ebpf, kernel, programs::CALLS_SWITCH, "sched_switch")?;
     }
-    match kernel.hook {
-        Hook::BtfTracePoint => {
-            attach_btf(ebpf, kernel, programs::CALLS_EXIT, "sys_exit")?;
-            attach_btf(ebpf, kernel, programs::CALLS_ENTER, "sys_enter")
-        }
-        Hook::ClassicTracePoint => {
-            part::check_format()?;
-            check_exit_format()?;
-            attach_classic(ebpf, programs::CALLS_EXIT_TP, ("raw_syscalls", "sys_exit"))?;
-            attach_classic(ebpf, programs::CALLS_ENTER_TP, ("raw_syscalls", "sys_enter"))
-        }
+    if kernel.hook == Hook::ClassicTracePoint {
+        part::check_format()?;
+        check_exit_format()?;
     }
+    let exit = (programs::CALLS_EXIT, programs::CALLS_EXIT_TP);
+    attach_either(ebpf, kernel, exit, ("raw_syscalls", "sys_exit"))?;
+    let enter = (programs::CALLS_ENTER, programs::CALLS_ENTER_TP);
+    attach_either(ebpf, kernel, enter, ("raw_syscalls", "sys_enter"))
 }
 
 /// The probe reads the number at byte 8 and the result at byte 16.

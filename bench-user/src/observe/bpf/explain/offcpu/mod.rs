@@ -22,7 +22,7 @@ use crate::observe::bpf::iterator;
 use crate::observe::bpf::kernel::Kernel;
 use crate::observe::bpf::map;
 use crate::observe::bpf::offsets::{
-    OffsetError, Offsets, has_helper, offset, size_of_struct, task_globals,
+    OffsetError, Offsets, has_helper, offset, queue_globals, size_of_struct, task_globals,
 };
 use crate::observe::bpf::part::{Global, Part, attach_btf};
 use crate::observe::bpf::refusal::{LoadError, refused};
@@ -44,15 +44,13 @@ fn find_globals(kernel: &Kernel) -> Result<Vec<Global>, LoadError> {
     let types = kernel.types()?;
     let mut found = Offsets::look_up(types)?.globals();
     found.extend(task_globals(types)?);
+    found.extend(queue_globals(types)?);
     found.extend(own_globals(types)?);
     Ok(found)
 }
 
 fn own_globals(types: &Btf) -> Result<Vec<Global>, OffsetError> {
     let member = |name, path| offset(types, name, path)?.ok_or(OffsetError::Missing(path));
-    // The clock of the run queue is reached through the group's queue.
-    member("task_struct", "se.cfs_rq")?;
-    member("cfs_rq", "rq")?;
     let (call, is_32) = match offset(types, "pt_regs", "orig_ax")? {
         Some(offset) => (offset, 0),
         None => (member("pt_regs", "syscallno")?, 1),
@@ -66,14 +64,7 @@ fn own_globals(types: &Btf) -> Result<Vec<Global>, OffsetError> {
         (globals::TASK_STACK, member("task_struct", "stack")?),
         (globals::TASK_FLAGS, member("task_struct", "flags")?),
         (globals::TASK_ON_CPU, member("task_struct", "on_cpu")?),
-        (globals::LAST_ARRIVAL, member("task_struct", "sched_info.last_arrival")?),
-        (globals::THROTTLE_COUNT, throttle_count(types)?),
     ])
-}
-
-/// Only a kernel with CONFIG_CFS_BANDWIDTH has quotas.
-pub(super) fn throttle_count(types: &Btf) -> Result<u32, OffsetError> {
-    Ok(offset(types, "cfs_rq", "throttle_count")?.unwrap_or(globals::NO_QUOTA))
 }
 
 /// The iterator is read once at the end, so that threads that sleep now have an account.

@@ -11,15 +11,13 @@ use std::collections::BTreeMap;
 use aya::Ebpf;
 use aya::maps::{Array, HashMap, MapData};
 use bench_ebpf::abi::THREAD_SLOTS;
-use bench_ebpf::abi::offcpu::globals as quota;
 use bench_ebpf::abi::runq::{CPU_SLOTS, Counts, HOLDER_SLOTS, Holder, globals, maps, programs};
 use bench_ebpf::queue::{self, ByCause, Cpu, Wait};
 
-use super::offcpu::throttle_count;
 use crate::clock;
 use crate::observe::bpf::kernel::Kernel;
 use crate::observe::bpf::map;
-use crate::observe::bpf::offsets::{OffsetError, Offsets, offset, task_globals};
+use crate::observe::bpf::offsets::{OffsetError, Offsets, offset, queue_globals, task_globals};
 use crate::observe::bpf::part::{Global, Part, attach_btf};
 use crate::observe::bpf::refusal::LoadError;
 
@@ -40,18 +38,9 @@ fn find_globals(kernel: &Kernel) -> Result<Vec<Global>, LoadError> {
     let types = kernel.types()?;
     let mut found = Offsets::look_up(types)?.globals();
     found.extend(task_globals(types)?);
-    // The run queue is reached through the group's queue.
-    for (name, path) in [("task_struct", "se.cfs_rq"), ("cfs_rq", "rq")] {
-        offset(types, name, path)?.ok_or(OffsetError::Missing(path))?;
-    }
+    found.extend(queue_globals(types)?);
     let cpu = offset(types, "rq", "cpu")?.ok_or(OffsetError::Missing("cpu"))?;
-    let path = "sched_info.last_arrival";
-    let arrival = offset(types, "task_struct", path)?.ok_or(OffsetError::Missing(path))?;
-    found.extend([
-        (globals::RQ_CPU, cpu),
-        (quota::LAST_ARRIVAL, arrival),
-        (quota::THROTTLE_COUNT, throttle_count(types)?),
-    ]);
+    found.push((globals::RQ_CPU, cpu));
     Ok(found)
 }
 

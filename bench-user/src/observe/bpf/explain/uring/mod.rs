@@ -8,10 +8,9 @@ use bench_ebpf::abi::uring::{UringCounts, globals, maps, programs};
 use crate::measured::Measured;
 use crate::observe::bpf::counts::add;
 use crate::observe::bpf::fdinfo;
-use crate::observe::bpf::hook::Hook;
 use crate::observe::bpf::kernel::Kernel;
 use crate::observe::bpf::map;
-use crate::observe::bpf::part::{Part, attach_btf, attach_classic, is_loaded};
+use crate::observe::bpf::part::{Part, attach_either, is_loaded};
 use crate::observe::bpf::refusal::LoadError;
 use crate::observe::explained::{UringExplained, opcode_name};
 use crate::observe::sample::Count;
@@ -45,17 +44,11 @@ const PROGRAMS: [&str; 4] = [
 /// Completions may be missing: then they alone are not measured.
 fn attach(ebpf: &mut Ebpf, kernel: &Kernel) -> Result<(), LoadError> {
     let submit = place::opcode(kernel)?.tracepoint;
-    match kernel.hook {
-        Hook::BtfTracePoint => attach_btf(ebpf, kernel, programs::URING_SUBMIT, submit)?,
-        Hook::ClassicTracePoint => {
-            attach_classic(ebpf, programs::URING_SUBMIT_TP, ("io_uring", submit))?;
-        }
-    }
-    let completions = place::result(kernel).and_then(|place| match kernel.hook {
-        Hook::BtfTracePoint => attach_btf(ebpf, kernel, programs::URING_COMPLETE, place.tracepoint),
-        Hook::ClassicTracePoint => {
-            attach_classic(ebpf, programs::URING_COMPLETE_TP, ("io_uring", place.tracepoint))
-        }
+    let either = (programs::URING_SUBMIT, programs::URING_SUBMIT_TP);
+    attach_either(ebpf, kernel, either, ("io_uring", submit))?;
+    let completions = place::result(kernel).and_then(|place| {
+        let either = (programs::URING_COMPLETE, programs::URING_COMPLETE_TP);
+        attach_either(ebpf, kernel, either, ("io_uring", place.tracepoint))
     });
     if let Err(why) = completions {
         log::debug!("completions of io_uring are not counted: {why}");
