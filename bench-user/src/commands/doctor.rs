@@ -7,7 +7,7 @@ use bench_user::observe;
 use super::{Outcome, print, print_json, say};
 
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<Outcome> {
-    let capabilities = doctor(observe::trial());
+    let capabilities = doctor(observe::self_test());
     let can_run = capabilities.iter().all(|capability| capability.works || !capability.needed);
     let outcome = if can_run { Outcome::Done } else { Outcome::Answered(2) };
     if args.json {

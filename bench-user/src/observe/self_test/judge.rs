@@ -1,4 +1,4 @@
-//! What the trial showed, as capabilities. Pure.
+//! What the self-test showed, as capabilities. Pure.
 
 use super::{CALLS, CLOCK_READINGS, NAPS};
 use crate::host::doctor::Capability;
@@ -7,7 +7,7 @@ use crate::observe::Sample;
 use crate::units::show_count;
 
 /// What was counted while we worked, and what the kernel's other books say of the time around.
-pub(super) struct Trial {
+pub(super) struct Counted {
     pub(super) sample: Sample,
     pub(super) around: Usage,
     /// Why there are no probes.
@@ -71,18 +71,18 @@ pub(super) fn none(why: &str) -> Vec<Capability> {
 }
 
 /// Every capability.
-pub(super) fn all(trial: &Result<Trial, String>) -> Vec<Capability> {
-    let trial = match trial {
-        Ok(trial) => trial,
+pub(super) fn all(counted: &Result<Counted, String>) -> Vec<Capability> {
+    let counted = match counted {
+        Ok(counted) => counted,
         Err(why) => return none(why),
     };
     vec![
-        tried(&SYSCALLS, syscalls(trial)),
-        tried(&SWITCHES, switches(trial)),
-        tried(&MISSES, misses(trial)),
-        tried(&STATISTICS, statistics(trial)),
-        tried(&PERF, perf(trial)),
-        tried(&CLOCK, clock(trial)),
+        tried(&SYSCALLS, syscalls(counted)),
+        tried(&SWITCHES, switches(counted)),
+        tried(&MISSES, misses(counted)),
+        tried(&STATISTICS, statistics(counted)),
+        tried(&PERF, perf(counted)),
+        tried(&CLOCK, clock(counted)),
     ]
 }
 
@@ -91,16 +91,16 @@ fn tried(kind: &Kind, seen: Seen) -> Capability {
     Capability::tried(name, needed, seen.map_err(|why| (why, remedy.to_owned())))
 }
 
-fn count(trial: &Trial, call: &str) -> Result<u64, String> {
-    let syscalls = trial.sample.syscalls.as_result()?;
+fn count(counted: &Counted, call: &str) -> Result<u64, String> {
+    let syscalls = counted.sample.syscalls.as_result()?;
     Ok(syscalls.by_name.get(call).map_or(0, |count| count.count))
 }
 
-fn syscalls(trial: &Trial) -> Seen {
-    if let Some(why) = &trial.probes {
+fn syscalls(counted: &Counted) -> Seen {
+    if let Some(why) = &counted.probes {
         return Err(why.clone());
     }
-    let (counted, hook) = (count(trial, "getppid")?, &trial.sample.syscalls.as_result()?.hook);
+    let (counted, hook) = (count(counted, "getppid")?, &counted.sample.syscalls.as_result()?.hook);
     if counted != CALLS {
         return Err(format!("{CALLS} calls were made, and a {hook} counted {counted}"));
     }
@@ -109,15 +109,15 @@ fn syscalls(trial: &Trial) -> Seen {
 
 /// The probe's own count against the kernel's books, which are read in the same window: at its
 /// edges each thread may be in one switch that only one of them has.
-fn switches(trial: &Trial) -> Seen {
-    if let Some(why) = &trial.probes {
+fn switches(counted: &Counted) -> Seen {
+    if let Some(why) = &counted.probes {
         return Err(why.clone());
     }
-    let sched = trial.sample.sched.as_result()?;
-    let threads = trial.sample.threads.as_result()?.len() as u64;
+    let sched = counted.sample.sched.as_result()?;
+    let threads = counted.sample.threads.as_result()?.len() as u64;
     let seen = sched.switches_seen;
     let booked = sched.switches_voluntary + sched.switches_involuntary;
-    let (least, most) = (NAPS, trial.around.switches);
+    let (least, most) = (NAPS, counted.around.switches);
     if !(least..=most).contains(&seen) || seen.abs_diff(booked) > threads {
         return Err(format!(
             "the probe counted {seen} switches, the kernel's books {booked} in the window and \
@@ -127,15 +127,15 @@ fn switches(trial: &Trial) -> Seen {
     Ok(format!("it counted {seen} switches, the kernel's own books of the threads {booked}"))
 }
 
-fn misses(trial: &Trial) -> Seen {
-    match trial.sample.syscalls.as_result()?.missed {
+fn misses(counted: &Counted) -> Seen {
+    match counted.sample.syscalls.as_result()?.missed {
         0 => Ok("can be read; none was skipped".into()),
         n => Ok(format!("can be read; {n} events were skipped, and counts are lower bounds")),
     }
 }
 
-fn statistics(trial: &Trial) -> Seen {
-    let cost = &trial.sample.observer_cost;
+fn statistics(counted: &Counted) -> Seen {
+    let cost = &counted.sample.observer_cost;
     match (cost.bpf_runs, cost.bpf_ns) {
         (Some(runs @ 1..), Some(ns)) => {
             #[expect(clippy::cast_precision_loss, reason = "for people")]
@@ -146,9 +146,9 @@ fn statistics(trial: &Trial) -> Seen {
     }
 }
 
-fn perf(trial: &Trial) -> Seen {
+fn perf(counted: &Counted) -> Seen {
     let read = |event: &str| -> Result<u64, String> {
-        let count = trial.sample.perf.get(event).map(Measured::as_result);
+        let count = counted.sample.perf.get(event).map(Measured::as_result);
         Ok(count.ok_or_else(|| format!("there is no counter of {event}"))??.value)
     };
     let (faults, switches) = (read("page-faults")?, read("context-switches")?);
@@ -158,13 +158,13 @@ fn perf(trial: &Trial) -> Seen {
         }
         Err(format!("{n} {what} were counted; {least} were made, and the books say {most}"))
     };
-    within("page faults", faults, PAGES, trial.around.faults)?;
-    within("switches", switches, NAPS, trial.around.switches)?;
+    within("page faults", faults, PAGES, counted.around.faults)?;
+    within("switches", switches, NAPS, counted.around.switches)?;
     Ok(format!("counted {faults} page faults of {PAGES} fresh pages, and {switches} switches"))
 }
 
-fn clock(trial: &Trial) -> Seen {
-    match count(trial, "clock_gettime")? {
+fn clock(counted: &Counted) -> Seen {
+    match count(counted, "clock_gettime")? {
         // Some readings go to clocks that the kernel alone knows, such as CPU time of a thread.
         n if n < CLOCK_READINGS => Ok(format!("{CLOCK_READINGS} readings made no syscall")),
         n => Err(format!("{CLOCK_READINGS} readings made {n} syscalls")),
@@ -183,8 +183,8 @@ mod tests {
     use super::*;
     use crate::observe::{Count, PerfCount, Sched, Syscalls, Thread};
 
-    /// A trial in which everything was counted as it was made.
-    fn a_trial() -> Trial {
+    /// A self-test in which everything was counted as it was made.
+    fn all_counted() -> Counted {
         let by_name = BTreeMap::from([("getppid".to_owned(), Count::over(CALLS, 1))]);
         let counts = [("page-faults", PAGES + 3), ("context-switches", NAPS + 1)];
         let mut sample = Sample::empty("not tried");
@@ -203,18 +203,18 @@ mod tests {
         sample.observer_cost.bpf_runs = Some(10);
         sample.observer_cost.bpf_ns = Some(1000);
         let around = Usage { switches: NAPS + 2, faults: PAGES + 9 };
-        Trial { sample, around, probes: None }
+        Counted { sample, around, probes: None }
     }
 
     /// The names of what does not work after `change`.
-    fn failing(change: impl FnOnce(&mut Trial)) -> Vec<String> {
-        let mut trial = a_trial();
-        change(&mut trial);
-        all(&Ok(trial)).into_iter().filter(|c| !c.works).map(|c| c.name).collect()
+    fn failing(change: impl FnOnce(&mut Counted)) -> Vec<String> {
+        let mut counted = all_counted();
+        change(&mut counted);
+        all(&Ok(counted)).into_iter().filter(|c| !c.works).map(|c| c.name).collect()
     }
 
-    fn calls(trial: &mut Trial, name: &str, n: u64) {
-        if let Measured::Value(syscalls) = &mut trial.sample.syscalls {
+    fn calls(counted: &mut Counted, name: &str, n: u64) {
+        if let Measured::Value(syscalls) = &mut counted.sample.syscalls {
             syscalls.by_name.insert(name.into(), Count::over(n, 1));
         }
     }

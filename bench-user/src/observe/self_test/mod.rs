@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-use self::judge::{Trial, Usage};
+use self::judge::{Counted, Usage};
 use self::stay::Stay;
 use super::bpf::BpfObserver;
 use super::net::NetObserver;
@@ -38,7 +38,7 @@ const CLOCK_READINGS: u64 = 1_000;
 
 /// Tries the probes, perf and the listeners by counting what we do ourselves.
 #[must_use]
-pub fn trial() -> Vec<Capability> {
+pub fn self_test() -> Vec<Capability> {
     let mut found = match Stay::enter() {
         Ok(stay) => {
             let mut found = judge::all(&counted(&stay));
@@ -52,7 +52,7 @@ pub fn trial() -> Vec<Capability> {
 }
 
 /// Does the work, with every instrument on it.
-fn counted(stay: &Stay) -> Result<Trial, String> {
+fn counted(stay: &Stay) -> Result<Counted, String> {
     let perf = stay
         .perf
         .as_ref()
@@ -74,7 +74,7 @@ fn counted(stay: &Stay) -> Result<Trial, String> {
     set.end_calibration();
     let sample = set.end().ok_or("the window was not begun")?;
     let around = usage(stay)?.since(before);
-    Ok(Trial { sample, around, probes: set.probes_missing().map(str::to_owned) })
+    Ok(Counted { sample, around, probes: set.probes_missing().map(str::to_owned) })
 }
 
 fn work() {
