@@ -12,7 +12,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use calls::{ExplainedCall, InFlight, SyscallsExplained, Unpaired};
-pub use off_cpu::{Blocked, OffCpu, OffCpuThread, Share, StillBlocked, ThreadsSplit, TimeSplit};
+pub use off_cpu::{
+    Blocked, OffCpu, OffCpuThread, Share, StillBlocked, ThreadsSplit, TimeSplit,
+    WAITS_WITHOUT_SYSCALL,
+};
 pub use opcodes::is_known as is_opcode;
 pub(super) use opcodes::name as opcode_name;
 pub use run_queue::{Holder, HolderGroup, RunQueue};

@@ -28,7 +28,7 @@ pub use explained::{
     Blocked, Explained, ExplainedCall, Holder, HolderGroup, InFlight, OffCpu, OffCpuStack,
     OffCpuStacks, OffCpuThread, OnCpuStack, OnCpuStacks, RunQueue, SOFTIRQS, STACKS_KEPT, Share,
     Softirq, SoftirqTime, Stacks, StillBlocked, SyscallsExplained, ThreadsSplit, TimeSplit,
-    Unpaired, UringExplained, is_opcode,
+    Unpaired, UringExplained, WAITS_WITHOUT_SYSCALL, is_opcode,
 };
 pub use ledger::ENDED_KEPT;
 pub use machine::MachineUse;

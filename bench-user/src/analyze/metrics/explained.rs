@@ -8,7 +8,7 @@ use crate::distribution::Distribution;
 use crate::measured::Measured;
 use crate::observe::{
     Explained, ExplainedCall, OffCpu, RunQueue, SOFTIRQS, Softirq, SyscallsExplained,
-    UringExplained, is_opcode,
+    UringExplained, WAITS_WITHOUT_SYSCALL, is_opcode,
 };
 
 /// Why a kind of explanation is `null` as a whole.
@@ -60,7 +60,7 @@ pub(super) fn absent(name: &str, parts: &[&str], has_load: bool) -> Result<f64, 
 
 /// What a thread can be blocked in: a syscall, or what the probe has a word for.
 fn is_reason(name: &str) -> bool {
-    is_syscall(name) || matches!(name, "page_fault" | "stopped" | "worker" | "other")
+    is_syscall(name) || WAITS_WITHOUT_SYSCALL.iter().any(|(_, word)| *word == name)
 }
 
 /// A figure of a call that was not made: what is summed is zero, and the rest has no value.
@@ -113,6 +113,8 @@ mod tests {
             "explain.syscalls.in_flight.futex.count",
             "explain.io_uring.by_opcode.recv.per_request",
             "explain.io_uring.failed",
+            "explain.off_cpu.by_reason.page_fault.ns",
+            "explain.off_cpu.by_reason.compat32.ns",
         ] {
             assert_eq!(check_name(name), Ok(()), "{name}");
         }

@@ -2,10 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use bench_ebpf::abi::offcpu::{COMPAT, OTHER, PAGE_FAULT, STOPPED, UNKNOWN, WORKER};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::distribution::Distribution;
+
+/// What a thread can be blocked in that is no syscall, and the name of it in the record.
+pub const WAITS_WITHOUT_SYSCALL: [(u32, &str); 6] = [
+    (PAGE_FAULT, "page_fault"),
+    (COMPAT, "compat32"),
+    (STOPPED, "stopped"),
+    (WORKER, "worker"),
+    (UNKNOWN, "unknown"),
+    (OTHER, "other"),
+];
 
 /// Where the threads' time went, and what they waited in, from the kernel's books at every switch
 /// (`task_struct.sched_info`) and the syscall in the saved user registers.

@@ -3,9 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use bench_ebpf::abi::offcpu::{
-    COMPAT, OTHER, PAGE_FAULT, STOPPED, THROTTLED, UNKNOWN, WORKER, Waits,
-};
+use bench_ebpf::abi::offcpu::{THROTTLED, Waits};
 
 use super::Reading;
 use super::accounts::{Account, Totals};
@@ -14,6 +12,7 @@ use crate::observe::bpf::counts::name;
 use crate::observe::bpf::{buckets, lost};
 use crate::observe::explained::{
     Blocked, OffCpu, OffCpuThread, Share, StillBlocked, ThreadsSplit, TimeSplit,
+    WAITS_WITHOUT_SYSCALL,
 };
 use crate::observe::sample::Count;
 
@@ -121,13 +120,6 @@ fn time_split(totals: &Totals) -> TimeSplit {
 }
 
 fn name_of(reason: u32) -> String {
-    match reason {
-        PAGE_FAULT => "page_fault".into(),
-        COMPAT => "compat32".into(),
-        STOPPED => "stopped".into(),
-        WORKER => "worker".into(),
-        UNKNOWN => "unknown".into(),
-        OTHER => "other".into(),
-        number => name(number as usize),
-    }
+    let word = WAITS_WITHOUT_SYSCALL.iter().find(|(of, _)| *of == reason);
+    word.map_or_else(|| name(reason as usize), |(_, word)| (*word).to_owned())
 }
