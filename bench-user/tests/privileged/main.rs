@@ -4,11 +4,13 @@ mod bottlenecks;
 mod callers;
 mod calls;
 mod cgroup;
+mod exec;
 mod explain;
 mod hooks;
 mod hosts;
 mod identities;
 mod jobs;
+mod leaving;
 mod limited_server;
 mod lives;
 mod local_ports;
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         many::tests(),
         shares::tests(),
         offcpu::tests(),
+        leaving::tests(),
         runq::tests(),
         softirq::tests(),
         perf::tests(),
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         store::tests(),
         local_ports::tests(),
         run::tests(),
+        exec::tests(),
         whole::tests(),
         bottlenecks::tests(),
         own_cost::tests(),

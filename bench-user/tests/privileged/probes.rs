@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use bench_ebpf::abi::{programs, tasks};
 use bench_user::measured::Measured;
 use bench_user::observe::{ObserverSet, Options, Sample, Sched, Syscalls};
 use bench_user::plan::Explain;
@@ -170,7 +171,7 @@ fn nothing_stays_attached() -> Result<()> {
     let place = Place::new(&[])?;
     let set = observe(&place)?;
     let ours = programs_of(std::process::id())?;
-    ensure!(ours.len() == 4, "attached {ours:?}");
+    ensure!(ours.len() == ALWAYS.len(), "attached {ours:?}");
     drop(set);
     ensure!(programs_of(std::process::id())?.is_empty(), "descriptors are still open");
     // The kernel frees programs after a grace period of its own.
@@ -181,6 +182,10 @@ fn nothing_stays_attached() -> Result<()> {
     }
     Ok(())
 }
+
+/// Programs that are always attached.
+pub(crate) const ALWAYS: [&str; 4] =
+    [programs::SYS_ENTER_BTF, programs::SCHED_SWITCH, programs::SCHED_EXEC, tasks::programs::TASKS];
 
 /// Ids of the BPF programs that a process holds a descriptor of, itself or through a link.
 pub(crate) fn programs_of(pid: u32) -> Result<BTreeSet<u32>> {

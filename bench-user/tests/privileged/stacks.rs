@@ -1,13 +1,14 @@
 //! Stacks against programs that are known to be in one function, or to wait in one.
 
 use anyhow::{Context as _, Result, ensure};
+use bench_ebpf::abi::stacks::programs;
 use bench_user::clock;
 use bench_user::observe::{ObserverSet, OffCpuStacks, OnCpuStacks, Options, Sample, Stacks};
 use bench_user::plan::Explain;
 use libtest_mimic::Trial;
 
 use crate::place::{Place, amount, measured, room, trial};
-use crate::probes::{any_is_loaded, handle, programs_of};
+use crate::probes::{ALWAYS, any_is_loaded, handle, programs_of};
 use crate::workload::Workload;
 
 pub(crate) fn tests() -> Vec<Trial> {
@@ -201,8 +202,8 @@ fn nothing_stays_attached() -> Result<()> {
     let place = Place::new(&[])?;
     let set = observe(&place)?;
     let ours = programs_of(std::process::id())?;
-    // Those that are always there, and the two of this kind.
-    ensure!(ours.len() == 6, "attached {ours:?}");
+    let of_kind = [programs::ON_CPU, programs::OFF_CPU];
+    ensure!(ours.len() == ALWAYS.len() + of_kind.len(), "attached {ours:?}");
     drop(set);
     let deadline = clock::now_ns() + 5_000_000_000;
     while any_is_loaded(&ours) {

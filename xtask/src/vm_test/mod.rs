@@ -37,12 +37,14 @@ const IN_CI: [&str; 2] = ["6.1", "6.12"];
 /// Beginnings of names that `--quick` leaves out: whole runs, and what holds one explanation or one
 /// observer against much work. What stays loads, attaches and counts with every program, and holds
 /// syscalls, switches, books, quotas and memory against known amounts.
-const NOT_QUICK: [&str; 19] = [
+const NOT_QUICK: [&str; 21] = [
     "bottleneck::",
     "calls::",
+    "exec::",
     "hooks::",
     "hosts::",
     "identities::",
+    "leaving::",
     "lives::",
     "local_ports",
     "many::",
