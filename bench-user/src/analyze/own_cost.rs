@@ -5,9 +5,10 @@
 //! machine that gets slower over the run does not look like a cost. The interval is over climbs.
 
 use super::bootstrap::{self, INTERVAL_FROM};
+use super::levels::Step;
 use super::{estimate, levels};
 use crate::plan::Order;
-use crate::record::{Estimate, StageRecord, TargetRecord};
+use crate::record::{Estimate, RunRecord, StageRecord, TargetRecord};
 
 const RATE: &str = "load.achieved_rps";
 
@@ -51,11 +52,30 @@ fn ratios(target: &TargetRecord) -> Vec<f64> {
     levels::controlled(target).into_iter().filter_map(ratio).collect()
 }
 
+/// A warm-up in which the probes cost more than the plan allows: what is attached was decided
+/// before the first climb and stays, so that all windows are watched alike.
+pub(super) fn passed_limit(run: &RunRecord, steps: &[Step]) -> Option<String> {
+    let most = run.plan.observe.max_overhead?;
+    let stages = steps.iter().flat_map(|step| &step.stages);
+    let passing = stages.filter_map(|stage| {
+        let ratio = stage.observer_cost.probe_overhead_ratio.filter(|ratio| *ratio > most.0)?;
+        Some((ratio, stage.repetition))
+    });
+    let (ratio, repetition) = passing.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(format!(
+        "the probes cost {:.2} % of the CPU time of target and load in the warm-up of climb {}, \
+         more than the {most} of `max_overhead`, which was held before the first climb",
+        ratio * 100.0,
+        repetition + 1
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analyze::builder::{a_run, a_stage, samples};
     use crate::ladder::StageSample;
+    use crate::units::Share;
 
     /// Pairs of (rate with, rate without), one a climb.
     fn target(pairs: &[(f64, f64)]) -> TargetRecord {
@@ -95,6 +115,23 @@ mod tests {
         let found = observed_ratio(&target(&[(950.0, 1000.0)]), Order::Serial).unwrap();
         assert!((found.value - 0.95).abs() < 1e-9 && found.within_stage, "{found:?}");
         assert!(found.low.unwrap() < 0.95 && found.high.unwrap() > 0.95, "{found:?}");
+    }
+
+    #[test]
+    fn a_climb_whose_probes_passed_the_limit_is_named() {
+        let climb = |i: u32| {
+            let mut stage = a_stage(20);
+            stage.observer_cost.probe_overhead_ratio = Some([0.01, 0.034, 0.03][i as usize]);
+            vec![stage]
+        };
+        let mut run = a_run().target("a").repetitions(3, climb).done();
+        let said = |run: &RunRecord| passed_limit(run, &levels::steps(run, &run.targets[0]));
+        assert_eq!(said(&run), None, "there is no limit");
+        run.plan.observe.max_overhead = Some(Share(0.02));
+        let why = said(&run).unwrap();
+        assert!(why.contains("3.40 %") && why.contains("of climb 2, more than the 2%"), "{why}");
+        run.plan.observe.max_overhead = Some(Share(0.034));
+        assert_eq!(said(&run), None, "it is kept to the last digit");
     }
 
     #[test]

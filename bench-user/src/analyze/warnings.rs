@@ -8,6 +8,7 @@ use super::bootstrap::{BOOTSTRAP_FROM, INTERVAL_FROM};
 use super::fitness;
 use super::hidden_work;
 use super::levels::{self, Step};
+use super::own_cost;
 use super::validity;
 
 /// The warnings about one target's ladder; `steps` are its counted stages.
@@ -29,6 +30,7 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
     warnings.extend(hidden_work::warning(run, steps));
     warnings.extend(strangers(steps));
     warnings.extend(repetitions(steps));
+    warnings.extend(own_cost::passed_limit(run, steps));
     warnings.extend(shared_cpus(run, target, steps));
     warnings.extend(other_stages(run, target, steps));
     warnings

@@ -132,7 +132,9 @@ fn estimate(plan: &Plan) -> String {
         levels => (levels, ""),
     };
     let stages = climbs * levels + controls;
-    let seconds = (stage.as_secs_f64() * stages as f64).round();
+    let warmed = if plan.observe.max_overhead.is_some() { watched } else { 0 };
+    let warming = ladder.warmup.0.as_secs_f64() * warmed as f64;
+    let seconds = (stage.as_secs_f64() * stages as f64 + warming).round();
     let time = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();
     let noun = if stages == 1 { "stage" } else { "stages" };
     format!("{at_most}{stages} {noun}, about {}", humantime::format_duration(time))

@@ -80,6 +80,13 @@ impl Sink for Recorder {
                 record.kind = target.handle.kind;
                 record.cgroup = target.handle.cgroup.clone().map(|dir| dir.display().to_string());
                 record.urls = Urls {
+            Event::Warmed { place, target } => {
+                // One that runs already will not be idle again.
+                self.record.targets[place].idle = Some(target.idle());
+                let name = &self.record.targets[place].name;
+                self.say(&format!("{name}: a warm-up for `max_overhead` ..."));
+                return Ok(());
+            }
                     count: urls.len(),
                     first: urls.first().map(ToString::to_string).unwrap_or_default(),
                 };

@@ -140,7 +140,7 @@ impl Ascent<'_> {
         let Some(before) = before else { return Ok(none(End::Interrupted)) };
         sink.event(Event::StageBegins { climb, position })?;
         let (done, end) =
-            stage::run(setting, (position, before), generator, target, observers.as_mut(), *sink)?;
+            stage::run(setting, (position, before), generator, target, observers.as_mut())?;
         if end == End::Died {
             let exit = target.poll_exit();
             sink.event(Event::Died { climb, exit: exit.as_ref() })?;

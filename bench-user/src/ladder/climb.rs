@@ -14,7 +14,7 @@ use crate::host::topology::Placement;
 use crate::load::{self, Generator};
 use crate::measured::Measured;
 use crate::observe::{self, Bias, CgroupObserver, ObserverSet, Options};
-use crate::plan::{Limit, Plan, TargetSpec};
+use crate::plan::{Explain, Limit, Plan, TargetSpec};
 use crate::target::{StartOptions, Target, TargetError, TargetHandle, TargetKind};
 
 /// What all climbs of a run share.
@@ -28,15 +28,14 @@ pub(super) struct Expedition<'a> {
     pub(super) urls: Vec<Option<Arc<[Url]>>>,
     /// What the kernel's figure for the run time of probes has too much.
     pub(super) bias: Bias,
+    /// Kinds that no target of the run is watched with, and why (`overhead.rs`).
+    pub(super) taken_off: Vec<(Explain, String)>,
 }
 
 impl Expedition<'_> {
     /// Runs one climb and tells the sink of everything that is finished on the way.
     pub(super) fn climb(&mut self, climb: Climb, sink: &mut dyn Sink) -> Result<()> {
-        let spec = self.spec(climb.target);
-        let Some(mut target) = self.start(&spec)? else { return Ok(()) };
-        let urls = self.addresses(climb.target, &spec, &target)?;
-        self.answers_well(&spec.name, &urls)?;
+        let Some((mut target, urls)) = self.begin(climb.target)? else { return Ok(()) };
         sink.event(Event::Started { climb, target: &target, urls: &urls })?;
 
         let end = self.stages(climb, &mut target, urls, sink);
@@ -44,6 +43,16 @@ impl Expedition<'_> {
         let exit = target.stop();
         sink.event(Event::Ended { climb, is_healthy, exit: exit.as_ref() })?;
         end.map(drop)
+    }
+
+    /// A target that is ready, with the addresses that are requested of it; `None` as for
+    /// [`Self::start`].
+    pub(super) fn begin(&mut self, n: usize) -> Result<Option<(Target, Arc<[Url]>)>> {
+        let spec = self.spec(n);
+        let Some(target) = self.start(&spec)? else { return Ok(None) };
+        let urls = self.addresses(n, &spec, &target)?;
+        self.answers_well(&spec.name, &urls)?;
+        Ok(Some((target, urls)))
     }
 
     /// Looks for every target that should be running already, before the first stage: minutes of
@@ -167,6 +176,26 @@ impl Expedition<'_> {
         Ok(urls)
     }
 
+    /// The instruments of a climb; `None` where nothing is watched: an address alone has no kernel
+    /// side.
+    pub(super) fn observers(&self, target: &Target) -> Option<ObserverSet> {
+        let spec = &self.plan.observe;
+        if !spec.enabled || target.handle.kind == TargetKind::Url {
+            return None;
+        }
+        let options = Options {
+            explain: spec.explain.clone(),
+            bias: self.bias,
+            probe_log: spec.probe_log,
+            ..Options::default()
+        };
+        let mut observers = ObserverSet::attach(&target.handle, &options);
+        for (kind, why) in &self.taken_off {
+            observers.detach(*kind, why);
+        }
+        Some(observers)
+    }
+
     fn stages(
         &self,
         climb: Climb,
@@ -174,17 +203,8 @@ impl Expedition<'_> {
         urls: Arc<[Url]>,
         sink: &mut dyn Sink,
     ) -> Result<End> {
-        let spec = &self.plan.observe;
-        let options = Options {
-            explain: spec.explain.clone(),
-            bias: self.bias,
-            probe_log: spec.probe_log,
-            ..Options::default()
-        };
-        // An address alone has no kernel side.
-        let is_watched = spec.enabled && target.handle.kind != TargetKind::Url;
-        let observers = is_watched.then(|| ObserverSet::attach(&target.handle, &options));
-        let memory_before = is_watched.then(|| memory_bytes(target));
+        let observers = self.observers(target);
+        let memory_before = observers.as_ref().map(|_| memory_bytes(target));
         let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
         if let Some(why) = missing {
             sink.event(Event::Warning(&format!("no probes: {why}")))?;

@@ -107,6 +107,14 @@ pub struct StageSample {
 pub enum Event<'a> {
     /// The probes were tried, before the first climb.
     ProbesTried(&'a Measured<ProbeEstimate>),
+    /// A target runs, was not loaded yet, and gets a warm-up before the first climb, for the limit
+    /// on what the probes cost.
+    Warmed {
+        /// Place of the target in the plan.
+        place: usize,
+        /// The target.
+        target: &'a Target,
+    },
     /// A target runs and is ready.
     Started {
         /// Whose climb.
@@ -205,9 +213,14 @@ pub fn run(
         logs: places.logs,
         urls: vec![None; plan.targets.len()],
         bias: Bias::default(),
+        taken_off: Vec::new(),
     };
     expedition.find_all()?;
     expedition.try_probes(sink)?;
+    expedition.keep_limit(sink)?;
+    if let Some(signal) = interrupt.signal() {
+        return Ok(RunEnd::Interrupted(signal));
+    }
     let mut dead = vec![false; plan.targets.len()];
     for climb in schedule::climbs(plan.targets.len(), plan.repeat, plan.order) {
         if dead[climb.target] {

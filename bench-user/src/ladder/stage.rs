@@ -12,7 +12,7 @@
 
 use anyhow::Result;
 
-use super::{Before, Interrupt, Position, Sink, StageDone, join, overhead, setup, stop};
+use super::{Before, Interrupt, Position, StageDone, join, setup, stop};
 use crate::clock;
 use crate::load::{Generator, Progress, RunningLoad, Window};
 use crate::measured::Measured;
@@ -46,7 +46,6 @@ pub(super) fn run(
     generator: &mut Generator,
     target: &mut Target,
     mut observers: Option<&mut ObserverSet>,
-    sink: &mut dyn Sink,
 ) -> Result<(Option<StageDone>, End)> {
     let ladder = &setting.plan.ladder;
     let interval_ns = setup::interval_ns(setting.plan);
@@ -65,11 +64,6 @@ pub(super) fn run(
     }
     if let Some(observers) = &mut observers {
         observers.end_calibration();
-        if let Err(refusal) = overhead::limit(setting.plan, position, observers, sink) {
-            load.stop();
-            drop(load.finish());
-            return Err(refusal);
-        }
     }
     let at_begin = load.progress();
     if let Some(observers) = &mut observers {
