@@ -65,13 +65,19 @@ pub fn verdict(plan: &Plan, target: &TargetRecord, stage: &StageRecord) -> Verdi
 }
 
 /// Judges every stage of the run again: what is known only at its end, such as how a target
-/// ended, may change the verdict of a stage.
+/// ended or that more connections got no more out of it, may change the verdict of a stage.
 pub fn settle_verdicts(run: &mut RunRecord) {
     for target in &mut run.targets {
         let verdicts: Vec<_> =
             target.stages.iter().map(|s| verdict(&run.plan, target, s)).collect();
         for (stage, verdict) in target.stages.iter_mut().zip(verdicts) {
             stage.verdict = verdict;
+        }
+        let judge = Judge::of(&run.plan, target);
+        let seen = |stage| verdict::seen_in_its_climb(judge, target, stage);
+        let seen: Vec<_> = target.stages.iter().map(seen).collect();
+        for (stage, seen) in target.stages.iter_mut().zip(seen) {
+            stage.verdict = seen.unwrap_or_else(|| stage.verdict.clone());
         }
     }
 }

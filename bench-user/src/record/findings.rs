@@ -45,7 +45,8 @@ pub enum Bottleneck {
     TargetDied,
     /// Nothing: it was not saturated.
     None,
-    /// The measurements do not say.
+    /// The measurements do not say: figures are missing, or the rate no longer rose with the
+    /// connections and nothing that is looked at was full.
     #[default]
     Unknown,
 }

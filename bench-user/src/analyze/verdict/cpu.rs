@@ -32,6 +32,9 @@ const WAITING: f64 = 0.20;
 /// of every wake-up.
 const WAITERS: f64 = 0.25;
 
+/// The evidence of a stage that nothing limited.
+pub(super) const NO_LIMIT: &str = "no limit was reached";
+
 /// What the CPU figures say.
 pub(super) fn decide(stage: &StageRecord) -> Answer {
     let seen = Seen::of(stage);
@@ -154,7 +157,7 @@ impl<'s> Seen<'s> {
             let evidence = "the figures that would tell were not measured";
             return Answer::new(Bottleneck::Unknown, evidence);
         }
-        Answer::new(Bottleneck::None, "no limit was reached")
+        Answer::new(Bottleneck::None, NO_LIMIT)
     }
 
     /// The figures behind the answer, whichever it was.

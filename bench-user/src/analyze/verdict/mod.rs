@@ -15,11 +15,14 @@
 //!    group that fills its own CPUs wait on run queues as well (the wait itself has two causes
 //!    that look the same).
 //! 7. `none`: nothing of the above, and the figures needed to say so were there.
-//! 8. `unknown`: they were not.
+//! 8. `unknown`: they were not, or the stages around it show that it was saturated all the same
+//!    (`flat.rs`), which is known when the climb is over.
 
 mod accept_queue;
 mod cpu;
+mod flat;
 
+use super::validity::Judge;
 use crate::measured::Measured;
 use crate::record::{Bottleneck, StageRecord, TargetRecord, Verdict};
 
@@ -37,6 +40,22 @@ pub(super) fn verdict(target: &TargetRecord, stage: &StageRecord) -> Verdict {
     let Answer { bottleneck, evidence } = without_requests(stage, answer);
     let stopped_by = stage.verdict.stopped_by.clone();
     Verdict { bottleneck, evidence, stopped_by, invalid: Vec::new() }
+}
+
+/// The verdict of a stage that nothing seemed to limit, where the others of its climb show that it
+/// was saturated; `None` where they do not.
+pub(super) fn seen_in_its_climb(
+    judge: Judge<'_>,
+    target: &TargetRecord,
+    stage: &StageRecord,
+) -> Option<Verdict> {
+    let verdict = &stage.verdict;
+    if verdict.bottleneck != Bottleneck::None {
+        return None;
+    }
+    let mut evidence = flat::evidence(judge, target, stage)?;
+    evidence.extend(verdict.evidence.iter().filter(|said| *said != cpu::NO_LIMIT).cloned());
+    Some(Verdict { bottleneck: Bottleneck::Unknown, evidence, ..verdict.clone() })
 }
 
 /// A bottleneck with its evidence.
