@@ -3,9 +3,8 @@
 //! All rates are medians of achieved rates over the counted repetitions: of requests, or of
 //! events where connections hold streams open.
 //!
-//! * peak: the stage with the highest rate, of those that are valid as far as their rate goes.
-//!   Where no stage of a closed ladder is, of all: the figure is then marked and carries no claim,
-//!   and still says what was seen. In the open loop a rate that was not achieved is no rate at all.
+//! * peak: the stage with the highest rate, of those whose rate is valid in most repetitions.
+//!   Where none is, there is no peak: the rate of an invalid stage may be that of anything.
 //! * knee, closed loop: the first stage that reaches 95 % of the peak. More connections than that
 //!   wait longer for almost the same.
 //! * knee, open loop: the stage with the highest achieved rate over its p99 response time
@@ -61,7 +60,7 @@ pub fn rates(steps: &[Step]) -> Vec<Rate> {
 }
 
 /// Place of the highest rate in `rates`; the first of equal ones. `None` where nothing was
-/// achieved.
+/// achieved in a stage whose rate counts.
 #[must_use]
 pub fn peak(rates: &[Rate]) -> Option<usize> {
     let counting = counting(rates);
@@ -72,9 +71,7 @@ pub fn peak(rates: &[Rate]) -> Option<usize> {
 
 /// The rates among which a peak and a closed knee are looked for, with their places.
 fn counting(rates: &[Rate]) -> Vec<(usize, &Rate)> {
-    let is_closed = |r: &Rate| r.level.offered_rps.is_none();
-    let takes_all = rates.iter().all(is_closed) && rates.iter().all(|r| !r.counts);
-    rates.iter().enumerate().filter(|(_, r)| r.counts || takes_all).collect()
+    rates.iter().enumerate().filter(|(_, r)| r.counts).collect()
 }
 
 /// Place of the knee.
@@ -82,7 +79,7 @@ fn counting(rates: &[Rate]) -> Vec<(usize, &Rate)> {
 /// # Errors
 /// Why there is none, in one sentence.
 pub fn knee(rates: &[Rate]) -> Result<usize, String> {
-    let peak = peak(rates).ok_or("no stage has a rate that counts")?;
+    let peak = peak(rates).ok_or("no stage is valid")?;
     if rates.iter().any(|r| r.level.offered_rps.is_some()) {
         return knee_of_rates(rates);
     }
@@ -224,12 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_rate_is_no_peak_while_there_is_a_valid_one() {
+    fn an_invalid_rate_is_no_peak_even_where_there_is_no_valid_one() {
         let mut rates = ladder(&[500.0, 960.0, 1000.0]);
         rates[2].counts = false;
         assert_eq!((peak(&rates), knee(&rates), plateau(&rates)), (Some(1), Ok(1), None));
         rates.iter_mut().for_each(|rate| rate.counts = false);
-        assert_eq!((peak(&rates), knee(&rates)), (Some(2), Ok(1)));
+        assert_eq!((peak(&rates), plateau(&rates)), (None, None));
+        assert_eq!(knee(&rates), Err("no stage is valid".to_owned()));
         let mut overloaded = offered(&[(100.0, 1.0), (200.0, 2.0)]);
         overloaded.iter_mut().for_each(|rate| rate.counts = false);
         assert_eq!(peak(&overloaded), None);

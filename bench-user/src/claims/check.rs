@@ -32,7 +32,11 @@ fn check_one(run: &RunRecord, claim: &ClaimSpec) -> ClaimResult {
     };
     let involved = meaning.involved();
     let named: Vec<&str> = involved.iter().map(|&target| names[target]).collect();
-    let stages: Vec<StageClaim> = sides::select(run, &claim.stages, &involved)
+    let chosen = match sides::select(run, &claim.stages, &involved) {
+        Ok(chosen) => chosen,
+        Err(why) => return result(ClaimVerdict::Inconclusive, why, Vec::new()),
+    };
+    let stages: Vec<StageClaim> = chosen
         .into_iter()
         .map(|Chosen { level, steps }| {
             let stage = steps.map(|steps| {

@@ -65,30 +65,31 @@ pub(super) struct Chosen<'r> {
 }
 
 /// The stages that a claim about these targets selects; the first is the one it is about.
+///
+/// # Errors
+/// Why a target has no such stage, in one sentence.
 pub(super) fn select<'r>(
     run: &'r RunRecord,
     selector: &StageSelector,
     involved: &[usize],
-) -> Vec<Chosen<'r>> {
+) -> Result<Vec<Chosen<'r>>, String> {
     let ladders: Vec<Vec<Step>> =
         involved.iter().map(|&target| steps(run, &run.targets[target])).collect();
-    let Some(first) = ladders.first() else { return Vec::new() };
-    match selector {
+    let Some(first) = ladders.first() else { return Ok(Vec::new()) };
+    let names: Vec<&str> =
+        involved.iter().map(|&target| run.targets[target].name.as_str()).collect();
+    Ok(match selector {
         StageSelector::All => reached_by_all(&ladders, 0),
         StageSelector::Named(NamedStages::Saturated) => {
-            let rates = saturation::rates(first);
-            match saturation::knee(&rates) {
-                Ok(knee) => reached_by_all(&ladders, knee),
-                Err(_no_knee) => Vec::new(),
-            }
+            let knee = saturation::knee(&saturation::rates(first))
+                .map_err(|why| format!("`{}` has no knee: {why}", names[0]))?;
+            reached_by_all(&ladders, knee)
         }
-        StageSelector::Named(NamedStages::Peak) => peaks(&ladders).into_iter().collect(),
+        StageSelector::Named(NamedStages::Peak) => vec![peaks(&ladders, &names)?],
         StageSelector::Connections(list) => {
-            let names: Vec<&str> =
-                involved.iter().map(|&target| run.targets[target].name.as_str()).collect();
             list.iter().map(|&number| listed(number, &ladders, &names)).collect()
         }
-    }
+    })
 }
 
 /// Those from this place in the first ladder on.
@@ -100,13 +101,14 @@ fn reached_by_all<'r>(ladders: &[Vec<Step<'r>>], from: usize) -> Vec<Chosen<'r>>
     ladders[0].iter().skip(from).filter_map(chosen).collect()
 }
 
-fn peaks<'r>(ladders: &[Vec<Step<'r>>]) -> Option<Chosen<'r>> {
-    let peak = |steps: &Vec<Step<'r>>| {
-        let rates = saturation::rates(steps);
-        steps.get(saturation::peak(&rates)?).cloned()
+fn peaks<'r>(ladders: &[Vec<Step<'r>>], names: &[&str]) -> Result<Chosen<'r>, String> {
+    let peak = |(steps, name): (&Vec<Step<'r>>, &&str)| {
+        let peak = saturation::peak(&saturation::rates(steps));
+        let step = peak.and_then(|place| steps.get(place)).cloned();
+        step.ok_or_else(|| format!("`{name}` has no peak: no stage is valid"))
     };
-    let steps: Vec<Step> = ladders.iter().map(peak).collect::<Option<_>>()?;
-    Some(Chosen { level: steps[0].level, steps: Ok(steps) })
+    let steps: Vec<Step> = ladders.iter().zip(names).map(peak).collect::<Result<_, _>>()?;
+    Ok(Chosen { level: steps[0].level, steps: Ok(steps) })
 }
 
 fn listed<'r>(number: u32, ladders: &[Vec<Step<'r>>], names: &[&str]) -> Chosen<'r> {

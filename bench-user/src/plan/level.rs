@@ -50,7 +50,11 @@ const OFFERED: &str = "req/s offered";
 impl fmt::Display for Level {
     /// As it stands after "at".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unit = if self.offered_rps.is_some() { OFFERED } else { CONNECTIONS };
+        let unit = match (self.offered_rps, self.connections) {
+            (Some(_), _) => OFFERED,
+            (None, 1) => "connection",
+            (None, _) => CONNECTIONS,
+        };
         write!(f, "{} {unit}", self.short())
     }
 }
@@ -64,6 +68,7 @@ mod tests {
         let closed = |connections| Level { connections, offered_rps: None };
         let open = |rps| Level { connections: 7, offered_rps: Some(rps) };
         assert_eq!(closed(50).to_string(), "50 connections");
+        assert_eq!(closed(1).to_string(), "1 connection");
         assert_eq!(
             (open(1200.0).short(), open(0.5).to_string()),
             ("1200".into(), "0.5 req/s offered".into())

@@ -85,7 +85,8 @@ pub struct LadderFindings {
     pub target: String,
     /// Medians of the counted repetitions, by stage.
     pub levels: Vec<Level>,
-    /// Stage with the highest achieved rate, by its connections.
+    /// Stage with the highest achieved rate, of those whose rate is valid in most counted
+    /// repetitions, by its connections; `null` where none is.
     pub peak_connections: Option<u32>,
     /// The rate that was offered there; `null` in the closed loop.
     #[serde(default)]

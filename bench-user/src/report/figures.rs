@@ -26,10 +26,11 @@ pub(super) fn show(metric: &str, value: f64) -> String {
     }
 }
 
-/// The median and, behind more than one repetition, half the width of its interval.
+/// The median and, where its interval is over repetitions, half the width of that. One from inside
+/// a stage knows nothing of the noise between runs, which a ± would seem to.
 pub(super) fn show_estimate(metric: &str, estimate: &Estimate) -> String {
     let value = show(metric, estimate.value);
-    match (estimate.repetitions > 1, estimate.low, estimate.high) {
+    match (!estimate.within_stage, estimate.low, estimate.high) {
         (true, Some(low), Some(high)) if estimate.value != 0.0 => {
             format!("{value} ±{}", spread((high - low) / 2.0 / estimate.value.abs()))
         }
@@ -152,7 +153,8 @@ mod tests {
         assert_eq!(show_estimate("x", &e), "100 ±3%");
         let narrow = Estimate { low: Some(99.8), high: Some(100.2), ..e };
         assert_eq!(show_estimate("x", &narrow), "100 ±<1%");
-        assert_eq!(show_estimate("x", &Estimate { repetitions: 1, ..e }), "100");
+        let inside = |repetitions| Estimate { repetitions, within_stage: true, ..e };
+        assert_eq!([1, 2].map(|n| show_estimate("x", &inside(n))), ["100", "100"]);
         assert_eq!(show_estimate("x", &Estimate { low: None, ..e }), "100");
     }
 }

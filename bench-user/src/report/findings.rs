@@ -18,11 +18,12 @@ pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
     }
     let row = ladder.peak()?;
     Some(format!(
-        "{} {} at {} (limited by: {})",
+        "{} {} at {} (limited by: {}{})",
         ladder.target.name,
         row.rate(),
         row.at,
-        figures::word(row.bottleneck())
+        figures::word(row.bottleneck()),
+        row.doubt()
     ))
 }
 
@@ -73,7 +74,7 @@ pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
         lines.push(nothing_valid(ladder));
     }
     if let Some((row, findings)) = peak.zip(ladder.findings) {
-        let more = knee_and_plateau(findings, row.rate_metric().label);
+        let more = knee_and_plateau(findings, row.rate_metric().label, ladder.goes_on_after(row));
         lines.push(format!("peak {} at {}{more}", row.rate(), row.at));
     }
     lines.extend(ladder.findings.map_or(Vec::new(), searches));
@@ -120,7 +121,7 @@ fn not_offered(row: &Row<'_>) -> Option<String> {
     })
 }
 
-fn knee_and_plateau(ladder: &LadderFindings, unit: &str) -> String {
+fn knee_and_plateau(ladder: &LadderFindings, unit: &str, goes_on: bool) -> String {
     let mut text = String::new();
     match (ladder.knee(), &ladder.knee_absent) {
         (Some(knee), _) if knee.offered_rps.is_some() => {
@@ -136,16 +137,20 @@ fn knee_and_plateau(ladder: &LadderFindings, unit: &str) -> String {
             text += &format!("; plateau {rate} {unit}, limited by: {}", figures::word(limit));
         }
         (Some(rps), None) => text += &format!("; plateau {} {unit}", figures::show("rps", rps)),
+        (None, _) if goes_on => text += "; no plateau: no stage after it is valid",
         (None, _) => text += "; no plateau: the ladder ended before the rate flattened",
     }
     text
 }
 
-/// What decided it, from the first climb with that answer, and how many climbs gave which.
+/// What decided it, from the climb that is shown or the first with that answer, and how many
+/// climbs gave which.
 fn evidence(row: &Row<'_>) -> Vec<String> {
     let limit = row.bottleneck();
     let word = figures::word(limit);
-    let shown = row.stages.iter().find(|stage| stage.verdict.bottleneck == limit);
+    let middle = row.middle();
+    let shown = std::iter::once(&middle).chain(&row.stages);
+    let shown = shown.copied().find(|stage| stage.verdict.bottleneck == limit);
     let climb = match (row.stages.len(), shown) {
         (2.., Some(stage)) => format!(" (climb {})", stage.repetition + 1),
         _ => String::new(),

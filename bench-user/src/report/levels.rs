@@ -135,6 +135,16 @@ impl<'a> Ladder<'a> {
         self.target.kind == TargetKind::Url
     }
 
+    /// The level that the details are of: the peak, or the highest rate where there is none.
+    pub(super) fn shown(&self) -> Option<&Row<'a>> {
+        self.peak().or(self.highest())
+    }
+
+    /// The ladder has levels after this one.
+    pub(super) fn goes_on_after(&self, row: &Row<'a>) -> bool {
+        self.rows.last().is_some_and(|last| last.at != row.at)
+    }
+
     /// The level with the highest achieved rate.
     pub(super) fn peak(&self) -> Option<&Row<'a>> {
         let at = self.findings?.peak()?;
@@ -142,7 +152,39 @@ impl<'a> Ladder<'a> {
     }
 }
 
-impl Row<'_> {
+impl<'a> Row<'a> {
+    /// The climb that everything is shown of that cannot be added up over climbs: the middle one
+    /// by its rate, the lower of two, of those whose rate is valid where there are any.
+    pub(super) fn middle(&self) -> &'a StageRecord {
+        let fit = |s: &&&StageRecord| self.judge.is_fit(s, "load.achieved_rps").is_ok();
+        let mut stages: Vec<&StageRecord> = self.stages.iter().filter(fit).copied().collect();
+        if stages.is_empty() {
+            stages.clone_from(&self.stages);
+        }
+        stages.sort_by(|a, b| a.load.rate().total_cmp(&b.load.rate()));
+        stages[(stages.len() - 1) / 2]
+    }
+
+    /// The climb of a stage, to follow a heading; nothing where there is one climb alone.
+    pub(super) fn climb(&self, stage: &StageRecord) -> String {
+        if self.stages.len() == 1 {
+            return String::new();
+        }
+        format!(", climb {}", stage.repetition + 1)
+    }
+
+    /// What of it is invalid although its rate counts, to follow the rate; nothing where all is
+    /// valid.
+    pub(super) fn doubt(&self) -> String {
+        let unfit = |s: &&&StageRecord| self.judge.is_fit(s, "load.achieved_rps").is_err();
+        let climbs = self.stages.len();
+        match (self.stages.iter().filter(unfit).count(), self.invalid()) {
+            (0, None) => String::new(),
+            (0, Some(_)) => "; other figures of it are invalid".to_owned(),
+            (n, _) => format!("; its rate is invalid in {n} of {climbs} climbs"),
+        }
+    }
+
     /// The median over the counted repetitions, or why there is none.
     pub(super) fn figure(&self, metric: &Metric) -> Result<Estimate, String> {
         let found = self.level.and_then(|level| level.metrics.get(metric.name));

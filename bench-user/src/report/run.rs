@@ -32,15 +32,18 @@ pub(super) fn page(run: &RunRecord) -> Page {
     }
     syscalls(&mut page, &ladders);
     for ladder in &ladders {
-        let Some(peak) = ladder.peak() else { continue };
+        let Some(row) = ladder.shown() else { continue };
         let target = &ladder.target.name;
-        threads::of_level(&mut page, target, peak);
-        let of = format!(" at {}, {target}", peak.at.short());
-        let windows: Vec<_> = peak.stages.iter().map(|stage| &stage.explain).collect();
-        explain::sections(&mut page, &of, &windows);
+        threads::of_level(&mut page, target, row);
+        let of = format!(" at {}, {target}", row.at.short());
+        let middle = row.middle();
+        explain::window(&mut page, &format!("{of}{}", row.climb(middle)), &middle.explain);
+        let windows: Vec<_> = row.stages.iter().map(|stage| &stage.explain).collect();
+        explain::stacks(&mut page, &of, &windows);
     }
     page.section("Findings", ladders.iter().filter_map(findings::item).collect());
-    page.section("Around the peak", ladders.iter().filter_map(surroundings::at_peak).collect());
+    let around = if has_peaks(&ladders) { "Around the peak" } else { "Around the highest rate" };
+    page.section(around, ladders.iter().filter_map(surroundings::at_peak).collect());
     page.section("Warnings", ladders.iter().filter_map(|l| warnings::item(run, l)).collect());
     page.section("Cost of measuring", own_cost::items(run, &ladders));
     page.section("Targets", run.targets.iter().map(facts::target).collect());
@@ -62,10 +65,11 @@ fn nothing_counted(target: &TargetRecord) -> String {
     }
 }
 
-const LEGEND: &str = "Figures are medians over the counted repetitions, ± half the width of their \
-    interval: 95%, or with fewer than five repetitions the range of what was seen. runq p99: wait \
+const LEGEND: &str = "Figures are medians over the counted climbs (repetitions), ± half the width of their \
+    interval: 95% from five climbs on, the range of what was seen with three or four, none with \
+    fewer. Threads and explanations are of one climb, the middle one by its rate. runq p99: wait \
     for a CPU. CPUs used: 1.00 is one CPU busy all the time. busiest thread: its share of the \
-    window on a CPU. In full: samples are the fewest of a repetition, min and max those of all; \
+    window on a CPU. In full: samples are the fewest of a climb, min and max those of all; \
     connect and first event are of the whole stage. n/a: not measured.";
 
 fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
@@ -94,12 +98,16 @@ fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
     }
 }
 
+/// Every ladder has a valid stage, so that what is shown of it is its peak.
+fn has_peaks(ladders: &[Ladder<'_>]) -> bool {
+    ladders.iter().all(|ladder| !ladder.is_all_invalid())
+}
+
 fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
     let peaks: Vec<(&str, &Row<'_>)> =
-        ladders.iter().filter_map(|l| Some((l.target.name.as_str(), l.peak()?))).collect();
+        ladders.iter().filter_map(|l| Some((l.target.name.as_str(), l.shown()?))).collect();
     if let Some(table) = stages::syscalls(&peaks) {
-        let is_peak = ladders.iter().all(|ladder| !ladder.is_all_invalid());
-        let at = if is_peak { "the peak" } else { "the highest rate" };
+        let at = if has_peaks(ladders) { "the peak" } else { "the highest rate" };
         page.heading(format!("Syscalls per request at {at}"));
         page.table(table);
     }

@@ -24,7 +24,8 @@ pub(super) fn page(sample: &Sample) -> Page {
         page.text(format!("Work done through io_uring is in no syscall: {}.", hidden_work::REMEDY));
     }
     threads::of_window(&mut page, &sample.threads, &sample.ended);
-    explain::sections(&mut page, "", &[&sample.explain]);
+    explain::window(&mut page, "", &sample.explain);
+    explain::stacks(&mut page, "", &[&sample.explain]);
     page.section("perf counters", perf(sample));
     page.section("cgroup", surroundings::cgroup(&sample.cgroup));
     let mut around: Vec<Item> =

@@ -94,7 +94,7 @@ fn cpus<'w>(parts: impl Iterator<Item = (f64, &'w str)>) -> String {
 
 /// The same figures of a run, where it was fastest.
 pub(super) fn at_peak(ladder: &Ladder<'_>) -> Option<Item> {
-    let row = ladder.peak().or(ladder.highest()).filter(|_| !ladder.is_address())?;
+    let row = ladder.shown().filter(|_| !ladder.is_address())?;
     let parts = [
         ("cgroup.cpu_ratio", "used by it"),
         ("machine.busy_cpus", "busy on the whole machine"),

@@ -6,6 +6,7 @@ use crate::analyze::builder::{a_run, a_stage};
 use crate::distribution::Distribution;
 use crate::load::{Events, Offered};
 use crate::measured::Measured;
+use crate::observe::{OnCpuStack, OnCpuStacks, Stacks, SyscallsExplained};
 use crate::plan::ClaimSpec;
 use crate::record::{ClaimVerdict, Estimate, Loop, StageClaim, StageRecord};
 use crate::target::TargetKind;
@@ -14,6 +15,21 @@ use crate::target::TargetKind;
 fn said(stages: Vec<StageRecord>, change: impl FnOnce(&mut RunRecord)) -> String {
     let mut run = a_run().target("a").repetitions(1, |_| stages.clone()).done();
     change(&mut run);
+    crate::analyze::settle_verdicts(&mut run);
+    run.analysis = Some(analyze(&run));
+    let mut out = Vec::new();
+    render(&run, Format::Text, &mut out).unwrap();
+    String::from_utf8(out).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The report of one target and one stage, climbed several times.
+fn said_of_climbs(climbs: u32, change: impl Fn(u32, &mut StageRecord)) -> String {
+    let climb = |i| {
+        let mut stage = a_stage(20);
+        change(i, &mut stage);
+        vec![stage]
+    };
+    let mut run = a_run().target("a").repetitions(climbs, climb).done();
     crate::analyze::settle_verdicts(&mut run);
     run.analysis = Some(analyze(&run));
     let mut out = Vec::new();
@@ -73,7 +89,48 @@ fn the_rate_of_an_invalid_stage_is_no_peak() {
     has(&text, &["Peak: a no valid stage.", found]);
     assert!(!text.contains("knee"), "{text}");
     let text = said(vec![a_stage(10), limited], |_| {});
-    has(&text, &["Peak: a 1,000 req/s at 10 connections", "peak 1,000 req/s at 10"]);
+    has(
+        &text,
+        &[
+            "Peak: a 1,000 req/s at 10 connections (limited by: none).",
+            "peak 1,000 req/s at 10",
+            "no plateau: no stage after it is valid",
+        ],
+    );
+}
+
+#[test]
+fn a_peak_says_what_of_it_is_invalid() {
+    let mut late = a_stage(20);
+    late.load.generator.lag_ns_p99 = Some(900_000_000);
+    let text = said(vec![late], |_| {});
+    has(&text, &["Peak: a 1,000 req/s at 20 connections (limited by: none; other figures of it"]);
+    let text = said_of_climbs(3, |climb, stage| stage.load.generator.limited = climb == 1);
+    has(&text, &["(limited by: none; its rate is invalid in 1 of 3 climbs)"]);
+}
+
+#[test]
+fn what_is_of_one_climb_is_of_the_middle_one_by_rate_and_says_so() {
+    let text = said_of_climbs(5, |climb, stage| {
+        stage.load.achieved_rps = [900.0, 1000.0, 970.0, 990.0, 400.0][climb as usize];
+        stage.load.generator.limited = climb == 4;
+        stage.explain.syscalls = Some(Measured::Value(SyscallsExplained::default()));
+        let folded = vec![OnCpuStack { stack: "a;b".into(), count: 7 }];
+        let oncpu = Measured::Value(OnCpuStacks { samples: 7, folded, ..OnCpuStacks::default() });
+        let offcpu = Measured::unavailable("x");
+        stage.explain.stacks = Some(Measured::Value(Stacks { oncpu, offcpu, notes: Vec::new() }));
+    });
+    // Of the valid ones 900, 970, 990 and 1,000 it is the lower of the two in the middle.
+    has(
+        &text,
+        &[
+            "Threads of a at 20, climb 3",
+            "Syscalls explained at 20, a, climb 3",
+            "On the CPU at 20, a, 5 climbs together",
+            "none (climb 3): no limit was reached",
+            "explanations are of one climb, the middle one by its rate",
+        ],
+    );
 }
 
 #[test]

@@ -5,7 +5,6 @@ use super::levels::Row;
 use super::page::{Page, Table};
 use crate::measured::Measured;
 use crate::observe::{ENDED_KEPT, EndedGroup, Thread};
-use crate::record::StageRecord;
 
 /// So many threads are listed, busiest first.
 const THREADS: usize = 10;
@@ -33,14 +32,15 @@ pub(super) fn of_window(
     }
 }
 
-/// The busiest threads of the middle one of a level's repetitions.
+/// The busiest threads of a level, in the climb that is shown of it.
 pub(super) fn of_level(page: &mut Page, target: &str, row: &Row<'_>) {
-    let middle: Option<&&StageRecord> = row.stages.get(row.stages.len() / 2);
-    let Some(threads) = middle.and_then(|stage| stage.threads.value()) else { return };
+    let middle = row.middle();
+    let Some(threads) = middle.threads.value() else { return };
     if threads.is_empty() {
         return;
     }
-    page.heading(format!("Threads of {target} at {}{}", row.at.short(), how_many(threads)));
+    let climb = row.climb(middle);
+    page.heading(format!("Threads of {target} at {}{climb}{}", row.at.short(), how_many(threads)));
     page.table(busiest(threads));
 }
 

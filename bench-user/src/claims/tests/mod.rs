@@ -201,6 +201,22 @@ fn a_listed_stage_that_was_not_reached_is_open_and_peaks_are_each_targets_own() 
 }
 
 #[test]
+fn a_target_without_a_valid_stage_has_no_peak_and_no_knee_to_claim_about() {
+    let mut run = ladders();
+    for stage in &mut run.targets[0].stages {
+        stage.load.generator.limited = true;
+    }
+    let mut about = claim("<= -40%", "bun", Some("node"));
+    about.stages = StageSelector::Named(NamedStages::Peak);
+    let why = "`node` has no peak: no stage is valid";
+    expect(&run, &about, ClaimVerdict::Inconclusive, why);
+    let mut about = claim("<= 1", "node", None);
+    about.stages = StageSelector::Named(NamedStages::Saturated);
+    let why = "`node` has no knee: no stage is valid";
+    expect(&run, &about, ClaimVerdict::Inconclusive, why);
+}
+
+#[test]
 fn one_failing_stage_fails_the_claim_and_is_the_one_that_is_shown() {
     let about = claim("<= -40%", "bun", Some("node"));
     expect(&ladders(), &about, ClaimVerdict::Fails, "in 1 of 2 stages; at 10 connections");

@@ -14,22 +14,8 @@ use super::page::{Item, Page};
 use crate::measured::Measured;
 use crate::observe::Explained;
 
-/// Adds what was explained of one window, or of the repetitions of a level; `of` follows each
-/// heading. Stacks are taken together; the other kinds are shown of the last repetition, because
-/// what happened in several is not one thing that happened.
-pub(super) fn sections(page: &mut Page, of: &str, windows: &[&Explained]) {
-    if let Some(last) = windows.last() {
-        let which = match windows.len() {
-            1 => of.to_owned(),
-            n => format!("{of}, repetition {n} of {n}"),
-        };
-        one(page, &which, last);
-    }
-    let stacks: Vec<_> = windows.iter().filter_map(|w| value(&w.stacks)).collect();
-    stacks::sections(page, of, &stacks);
-}
-
-fn one(page: &mut Page, of: &str, explained: &Explained) {
+/// Adds what was explained of one window, all but the stacks; `of` follows each heading.
+pub(super) fn window(page: &mut Page, of: &str, explained: &Explained) {
     let Explained { syscalls, io_uring, off_cpu, run_queue, softirq, stacks: _ } = explained;
     if let Some(block) = value(syscalls) {
         page.heading(format!("Syscalls explained{of}"));
@@ -55,6 +41,16 @@ fn one(page: &mut Page, of: &str, explained: &Explained) {
         page.heading(format!("Softirqs{of}"));
         softirq::add(page, block);
     }
+}
+
+/// Adds the stacks of all these windows together: samples are few, and add up.
+pub(super) fn stacks(page: &mut Page, of: &str, windows: &[&Explained]) {
+    let stacks: Vec<_> = windows.iter().filter_map(|w| value(&w.stacks)).collect();
+    let together = match stacks.len() {
+        0 | 1 => String::new(),
+        n => format!(", {n} climbs together"),
+    };
+    stacks::sections(page, &format!("{of}{together}"), &stacks);
 }
 
 fn value<T>(block: &Option<Measured<T>>) -> Option<&T> {

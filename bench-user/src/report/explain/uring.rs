@@ -34,7 +34,9 @@ pub(super) fn items(uring: &UringExplained) -> Vec<Item> {
             count(uring.by_poller)
         ),
     };
-    if let (Some(succeeded), Some(failed)) = (uring.succeeded.value(), uring.failed.value()) {
+    if let (Some(succeeded), Some(failed)) = (uring.succeeded.value(), uring.failed.value())
+        && uring.submitted.count + succeeded + failed > 0
+    {
         line += &format!("; {} completed, {} failed", count(*succeeded), count(*failed));
     }
     let mut items = vec![Item::new("submissions", line)];
@@ -67,5 +69,11 @@ mod tests {
         );
         assert!(items[1].lines[0].contains("lower bounds"));
         assert!(super::table(&UringExplained::default()).is_none());
+        let idle = UringExplained {
+            succeeded: Measured::Value(0),
+            failed: Measured::Value(0),
+            ..UringExplained::default()
+        };
+        assert_eq!(super::items(&idle)[0].lines, ["nothing was submitted to io_uring"]);
     }
 }
