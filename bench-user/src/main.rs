@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use bench_user::cli::{Cli, Command};
 use bench_user::target::{self, shim_main};
-use clap::Parser as _;
 
 use commands::Outcome;
 
@@ -19,7 +18,7 @@ fn main() -> ExitCode {
     {
         return shim_main(order);
     }
-    let cli = Cli::parse();
+    let cli = Cli::of_process();
     start_log(&cli.command);
     ExitCode::from(match run(cli.command) {
         Ok(Outcome::Done) => 0,

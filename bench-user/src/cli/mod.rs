@@ -8,7 +8,8 @@ mod stored;
 mod study;
 mod value;
 
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Parser, Subcommand, ValueEnum as _};
 
 pub use measure::{
     CommandArgs, ExecArgs, ExplainArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs,
@@ -35,6 +36,29 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Cli {
+    /// The command line of this process; what is wrong with it is printed, and ends the process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self::try_parse().unwrap_or_else(|error| with_remedy(error).exit())
+    }
+}
+
+/// `observe --explain all`: the flag may stand alone, so its list must stand behind `=`.
+fn with_remedy(mut error: clap::Error) -> clap::Error {
+    let given = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(given)) => given.clone(),
+        _ => return error,
+    };
+    let is_kind = |word| ExplainName::from_str(word, false).is_ok();
+    if error.kind() == ErrorKind::UnknownArgument && given.split(',').all(is_kind) {
+        let remedy = format!("the list of --explain stands behind `=`: --explain={given}");
+        let tips = ContextValue::StyledStrs(vec![remedy.into()]);
+        error.insert(ContextKind::Suggested, tips);
+    }
+    error
 }
 
 const EXAMPLES: &str = "\
@@ -89,6 +113,17 @@ mod tests {
     #[test]
     fn the_definitions_contradict_nothing() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_list_of_explain_without_its_sign_has_the_remedy() {
+        for command in [&["observe"][..], &["exec"]] {
+            let line = [&["bench-user"], command, &["--explain", "off-cpu,stacks"]].concat();
+            let said = with_remedy(Cli::try_parse_from(line).unwrap_err()).to_string();
+            assert!(said.contains("behind `=`: --explain=off-cpu,stacks"), "{said}");
+        }
+        let other = Cli::try_parse_from(["bench-user", "observe", "offcpu"]).unwrap_err();
+        assert!(!with_remedy(other).to_string().contains("--explain="));
     }
 
     #[test]

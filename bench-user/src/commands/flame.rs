@@ -27,7 +27,9 @@ pub(super) fn draw(args: &FlameArgs, sample: &Sample) -> anyhow::Result<()> {
             out.write_all(&svg)?;
             out.flush()
         })
-        .with_context(|| format!("cannot write {}", path.display()))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    say(&format!("flame graph written to {}", path.display()));
+    Ok(())
 }
 
 /// What flags choose of a run.

@@ -30,6 +30,12 @@ impl Recorder {
         }
     }
 
+    /// Nothing was measured that somebody could want to read.
+    pub(crate) fn has_nothing(&self) -> bool {
+        let has_stages = self.record.targets.iter().any(|target| !target.stages.is_empty());
+        !has_stages && self.record.probe_estimate.value().is_none()
+    }
+
     /// The last target that ended by itself, how, and where to read on, as a sentence.
     pub(crate) fn death(&self) -> Option<String> {
         let died = |target: &&TargetRecord| target.exit.as_ref().is_some_and(|exit| !exit.by_us);
@@ -74,12 +80,6 @@ impl Sink for Recorder {
                 self.record.probe_estimate = found.clone();
                 self.say(&report::probe_estimate(found));
             }
-            Event::Started { climb, target, urls } => {
-                self.start = Some(start(target));
-                let record = self.target(climb.target);
-                record.kind = target.handle.kind;
-                record.cgroup = target.handle.cgroup.clone().map(|dir| dir.display().to_string());
-                record.urls = Urls {
             Event::Warmed { place, target } => {
                 // One that runs already will not be idle again.
                 self.record.targets[place].idle = Some(target.idle());
@@ -87,6 +87,12 @@ impl Sink for Recorder {
                 self.say(&format!("{name}: a warm-up for `max_overhead` ..."));
                 return Ok(());
             }
+            Event::Started { climb, target, urls } => {
+                self.start = Some(start(target));
+                let record = self.target(climb.target);
+                record.kind = target.handle.kind;
+                record.cgroup = target.handle.cgroup.clone().map(|dir| dir.display().to_string());
+                record.urls = Urls {
                     count: urls.len(),
                     first: urls.first().map(ToString::to_string).unwrap_or_default(),
                 };

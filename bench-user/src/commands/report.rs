@@ -8,7 +8,7 @@ use bench_user::cli::{ReportArgs, ReportFormat, StackArgs};
 use bench_user::record::{self, RunRecord};
 use bench_user::report::{self, Format};
 
-use super::{Outcome, flame, print};
+use super::{Outcome, flame, print, say};
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let draws = matches!(args.format, ReportFormat::Folded | ReportFormat::Flamegraph);
@@ -39,7 +39,9 @@ fn write(
         render(&mut out)?;
         out.flush()
     });
-    written.with_context(|| format!("cannot write {}", path.display()))
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    say(&format!("written to {}", path.display()));
+    Ok(())
 }
 
 fn render(record: &RunRecord, args: &ReportArgs, out: &mut dyn Write) -> io::Result<()> {

@@ -19,7 +19,11 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     if args.json || has_stages(&recorder.record) {
         show(args, &recorder.record)?;
     }
-    outcome(ended, &recorder)
+    let outcome = outcome(ended, &recorder);
+    if outcome.is_err() && recorder.has_nothing() && recorder.dir.discard()? {
+        recorder.say("nothing was measured: the run folder is removed again");
+    }
+    outcome
 }
 
 /// A run without claims is asked whether the ladders could be climbed; with claims, a target

@@ -74,6 +74,8 @@ pub enum StoreError {
 pub struct RunDir {
     path: PathBuf,
     owner: Option<(u32, u32)>,
+    /// Folders that were not there before, the innermost first.
+    made: Vec<PathBuf>,
 }
 
 impl RunDir {
@@ -103,7 +105,9 @@ impl RunDir {
         if path.join(FILE).symlink_metadata().is_ok() {
             return Err(StoreError::Occupied(path));
         }
-        let dir = Self { path, owner };
+        let new = |folder: &&Path| *folder != Path::new("") && !folder.exists();
+        let made = path.ancestors().take_while(new).map(Path::to_path_buf).collect();
+        let dir = Self { path, owner, made };
         dir.make(&dir.path)?;
         dir.make(&dir.logs_dir())?;
         Ok(dir)
@@ -132,6 +136,27 @@ impl RunDir {
         let text = encode(record)?;
         self.replace(&text).map_err(|cause| self.save_error(cause))?;
         self.give_logs().map_err(|cause| io_error("give to its owner", &self.logs_dir(), cause))
+    }
+
+    /// Takes a folder away in which nothing was kept but a record of nothing: the record, empty
+    /// logs, and the folders that were made for them. What a target wrote keeps it, and is said by
+    /// `false`; so do files of others, silently.
+    ///
+    /// # Errors
+    /// What the kernel said.
+    pub fn discard(&self) -> io::Result<bool> {
+        let logs = fs::read_dir(self.logs_dir())?.collect::<io::Result<Vec<_>>>()?;
+        for log in &logs {
+            if log.metadata()?.len() > 0 {
+                return Ok(false);
+            }
+        }
+        logs.iter().try_for_each(|log| fs::remove_file(log.path()))?;
+        fs::remove_dir(self.logs_dir())?;
+        fs::remove_file(self.path.join(FILE))?;
+        // Up to the first that others use.
+        let _others: io::Result<()> = self.made.iter().try_for_each(fs::remove_dir);
+        Ok(true)
     }
 
     fn replace(&self, text: &[u8]) -> io::Result<()> {

@@ -71,7 +71,8 @@ pub(super) fn by_pid(
         Some(error) => Err(error),
         None => Ok(Found::new(
             Measured::unavailable(format!(
-                "process {pid} is in the root of the cgroup v2 tree, with all others that have no cgroup of their own; `adopt` moves it into one"
+                "process {pid} is in the root of the cgroup v2 tree, with all others that have no \
+                 cgroup of their own; `--adopt` (in a plan `adopt = true`) moves it into one"
             )),
             Some(pid),
         )),

@@ -41,6 +41,27 @@ fn a_record_comes_back_as_it_was() {
 }
 
 #[test]
+fn a_folder_of_nothing_goes_with_the_folders_that_were_made_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (made, log) = (folder.path().join("a/b"), "logs/web.log");
+    let dir = RunDir::create(Some(&made), "x", "y").unwrap();
+    dir.save(&runs::two_targets()).unwrap();
+    std::fs::write(made.join(log), "it could not start").unwrap();
+    assert!(!dir.discard().unwrap(), "a target wrote something");
+    assert!(record::read(&made).is_ok());
+    std::fs::write(made.join(log), "").unwrap();
+    assert!(dir.discard().unwrap());
+    assert!(!folder.path().join("a").exists());
+
+    let others = folder.path().join("others");
+    std::fs::create_dir(&others).unwrap();
+    let dir = RunDir::create(Some(&others), "x", "y").unwrap();
+    dir.save(&runs::two_targets()).unwrap();
+    assert!(dir.discard().unwrap());
+    assert_eq!(std::fs::read_dir(&others).unwrap().count(), 0, "a folder of the user stays");
+}
+
+#[test]
 fn records_follow_the_published_schema() {
     let schema = record::schema();
     assert_eq!(

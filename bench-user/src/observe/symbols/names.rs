@@ -5,7 +5,7 @@
 //! functions show as the function that holds them.
 //! Costs: each file is read once a window, after it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::os::fd::AsRawFd as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ use blazesym::symbolize::{Input, Symbolizer};
 
 use super::compiled::Compiled;
 use super::processes::{Holds, Mapping, Process, Processes};
+use super::runtimes;
 
 /// Names frames as long as it lives, and remembers what it has read.
 pub(in crate::observe) struct Names<'a> {
@@ -26,8 +27,10 @@ pub(in crate::observe) struct Names<'a> {
     files: HashMap<(u32, PathBuf), Option<File>>,
     compiled: HashMap<u32, Option<Compiled>>,
     known: HashMap<(u32, u64), String>,
-    /// Frames of run-time compiled code without a name, by process.
-    nameless: BTreeMap<u32, u64>,
+    /// Processes that ran code in memory of their own and list none of it.
+    unlisted: BTreeSet<u32>,
+    /// Processes with frames outside of all their code.
+    astray: BTreeSet<u32>,
     gone: u64,
 }
 
@@ -50,7 +53,8 @@ impl<'a> Names<'a> {
             files: HashMap::new(),
             compiled: HashMap::new(),
             known: HashMap::new(),
-            nameless: BTreeMap::new(),
+            unlisted: BTreeSet::new(),
+            astray: BTreeSet::new(),
             gone: 0,
         }
     }
@@ -91,34 +95,37 @@ impl<'a> Names<'a> {
                     .to_owned(),
             );
         }
-        let named = self.nameless.keys().filter_map(|pid| Some((*pid, self.processes.get(*pid)?)));
-        for (pid, process) in named {
-            notes.push(super::runtimes::note(&process.program, pid));
-        }
+        let program = |pid: &u32| Some((self.processes.get(*pid)?.program.as_str(), *pid));
+        notes.extend(runtimes::notes(self.unlisted.iter().filter_map(program), runtimes::unlisted));
+        notes.extend(runtimes::notes(self.astray.iter().filter_map(program), runtimes::astray));
         notes
     }
 
     fn look_up(&mut self, pid: u32, process: &Process, address: u64) -> String {
         let Some(mapping) = process.mapping(address) else {
-            // Code of a compiler may lie in memory that was mapped after the last look.
-            return self.compiled(pid, process, address, "[unknown] unmapped");
+            // Code of a compiler may lie in memory that was mapped after the last look; of any other
+            // program this is no code at all.
+            let is_compiler = runtimes::remedy(&process.program).is_some();
+            return self.compiled(pid, process, address).unwrap_or_else(|| {
+                let astray = if is_compiler { &mut self.unlisted } else { &mut self.astray };
+                astray.insert(pid);
+                "[unknown] unmapped".to_owned()
+            });
         };
         match &mapping.holds {
-            Holds::Anonymous => self.compiled(pid, process, address, "[unknown] anonymous"),
+            Holds::Anonymous => self.compiled(pid, process, address).unwrap_or_else(|| {
+                self.unlisted.insert(pid);
+                "[unknown] anonymous".to_owned()
+            }),
             Holds::Special(name) => format!("[unknown] {name}"),
             Holds::File(path) => self.in_file(pid, process, path, mapping, address),
         }
     }
 
-    fn compiled(&mut self, pid: u32, process: &Process, address: u64, none: &str) -> String {
+    /// The function that the process says it compiled there.
+    fn compiled(&mut self, pid: u32, process: &Process, address: u64) -> Option<String> {
         let map = self.compiled.entry(pid).or_insert_with(|| process.compiled());
-        if let Some(name) = map.as_ref().and_then(|map| map.name(address)) {
-            return format!("{name}_[j]");
-        }
-        if map.is_none() {
-            *self.nameless.entry(pid).or_default() += 1;
-        }
-        none.to_owned()
+        Some(format!("{}_[j]", map.as_ref()?.name(address)?))
     }
 
     fn in_file(

@@ -4,6 +4,8 @@ mod load;
 
 use std::path::Path;
 
+use clap::ValueEnum as _;
+
 use super::validate::{self, Purpose};
 use super::{
     Builtin, Explain, Limit, Order, Plan, PlanError, SpanLimit, TargetSpec, UrlSource, default,
@@ -13,6 +15,15 @@ use crate::cli::{
     BuiltinName, CommandArgs, ExecArgs, ExplainArgs, ExplainName, FindArgs, FlameArgs, LoadArgs,
     ObserveArgs, OrOff, OrderName, RunArgs, TargetArgs,
 };
+
+/// `--explain all` instead of `--explain=all`: without `=` the list would be the plan, because the
+/// flag may stand alone.
+fn is_list_of_explain(path: &Path, explain: &ExplainArgs) -> bool {
+    let is_kind = |word| ExplainName::from_str(word, false).is_ok();
+    !explain.explain.is_empty()
+        && !path.exists()
+        && path.to_str().is_some_and(|list| list.split(',').all(is_kind))
+}
 
 /// The plan of `bench-user run`: of the file, of the target flags, or the embedded one; with the
 /// other flags applied; validated.
@@ -27,6 +38,13 @@ pub fn plan(args: &RunArgs) -> Result<Plan, PlanError> {
                 Some("--url") => format!("{url} is one address more than --url: leave it out"),
                 _ => format!("{url} is no plan file: give an address with --url {url}"),
             }));
+        }
+        (Some(path), _) if is_list_of_explain(path, &args.load.explain) => {
+            let list = path.display();
+            return Err(PlanError::Invalid(format!(
+                "{list} is no plan file: the list of --explain stands behind `=`, as in \
+                 --explain={list}"
+            )));
         }
         (Some(path), Some(flag)) => {
             let path = path.display();

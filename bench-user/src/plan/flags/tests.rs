@@ -186,6 +186,13 @@ fn what_contradicts_itself_is_refused_in_one_sentence() {
          its [[target]]",
     );
     check_error("http://h/", "http://h/ is no plan file: give an address with --url http://h/");
+    for list in ["all", "off-cpu,stacks"] {
+        let says = format!(
+            "{list} is no plan file: the list of --explain stands behind `=`, as in --explain={list}"
+        );
+        check_error(&format!("--explain {list}"), &says);
+        check_error(&format!("--builtin lean --explain {list}"), &says);
+    }
     check_error(
         "http://h/ --url http://g/",
         "http://h/ is one address more than --url: leave it out",
