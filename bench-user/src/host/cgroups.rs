@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use procfs::ProcError;
 use procfs::process::{MountInfo, Process};
 
+use super::delegation::is_kept_by_processes;
 use super::reach::{Place, Reach};
 
 /// File-system types as statfs(2) gives them (`linux/magic.h`).
@@ -146,6 +147,16 @@ impl CgroupTrees {
         mounts
     }
 
+    /// Whether a cgroup of ours can have this controller.
+    #[must_use]
+    pub fn can_limit(&self, controller: &str) -> bool {
+        let has_it = |mount: &PathBuf| {
+            let text = fs::read_to_string(mount.join("cgroup.controllers")).unwrap_or_default();
+            text.split_whitespace().any(|one| one == controller) && !is_kept_by_processes(mount)
+        };
+        self.v1.contains_key(controller) || self.v2.as_ref().is_some_and(has_it)
+    }
+
     /// The directories that a process is in.
     ///
     /// # Errors
@@ -243,6 +254,21 @@ mod tests {
         for dir in trees.v1.values() {
             assert_eq!(kind_of(dir).unwrap(), CgroupKind::V1);
         }
+    }
+
+    /// Of a container's own cgroup, the namespace's root, and of the tree's root.
+    #[test]
+    fn controllers_come_from_the_root_and_from_cgroups_without_processes() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |file: &str, text: &str| fs::write(dir.path().join(file), text).unwrap();
+        put("cgroup.controllers", "cpu memory\n");
+        put("cgroup.procs", "1\n");
+        let trees = CgroupTrees { v2: Some(dir.path().to_owned()), ..CgroupTrees::default() };
+        assert!(trees.can_limit("cpu") && !trees.can_limit("cpuset"));
+        put("cgroup.type", "domain\n");
+        assert!(!trees.can_limit("cpu"));
+        put("cgroup.procs", "");
+        assert!(trees.can_limit("cpu"));
     }
 
     #[test]

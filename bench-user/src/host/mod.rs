@@ -2,6 +2,7 @@
 
 mod cgroups;
 pub mod counters;
+mod delegation;
 pub mod doctor;
 pub mod environment;
 pub mod owner;
@@ -19,6 +20,7 @@ pub use cgroups::{
     CgroupKind, CgroupPlaces, CgroupTrees, children, has_own_cgroup_namespace, kind_of,
     processes_below,
 };
+pub use delegation::is_kept_by_processes;
 
 use crate::measured::Measured;
 

@@ -32,7 +32,7 @@ pub use rest::Before;
 pub use schedule::Climb;
 
 use crate::cpu_list;
-use crate::host::topology;
+use crate::host::{CgroupTrees, topology};
 use crate::load::{self, LoadSample};
 use crate::measured::Measured;
 use crate::observe::{Bias, ProbeEstimate, Sample};
@@ -200,7 +200,14 @@ pub fn run(
 ) -> Result<RunEnd> {
     let load_cpus =
         plan.load.cpus.as_deref().map(cpu_list::parse).transpose().map_err(anyhow::Error::msg)?;
-    let placement = topology::split(plan.load.workers, load_cpus.as_deref())?;
+    let mut placement = topology::split(plan.load.workers, load_cpus.as_deref())?;
+    if !placement.target_cpus.is_empty() && !CgroupTrees::discover()?.can_limit("cpuset") {
+        sink.event(Event::Warning(
+            "a started target is not kept off the CPUs of the load: no cgroup of ours can have \
+             the cpuset controller here (`bench-user doctor`)",
+        ))?;
+        placement.target_cpus.clear();
+    }
     let most = plan.ladder.connections.iter().max().copied().unwrap_or(0);
     load::check_headers(&plan.load.headers)?;
     load::ensure_dialable(&setup::dial(&plan.load), most)?;

@@ -3,7 +3,8 @@
 //! It lies at `bench-user/RUN-PID-STARTTICKS/TARGET` under the root of the v2 tree and of every
 //! v1 tree whose controller is watched or limits. On a machine with v2 alone the controllers
 //! are enabled in the `cgroup.subtree_control` of the root, where they are not, and of our own
-//! two parents; nothing else outside our own directories is written.
+//! two parents; nothing else outside our own directories is written. In a container whose cgroup
+//! holds its processes they stay as they are, and what they would count is unavailable.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,11 +13,12 @@ use std::path::{Path, PathBuf};
 
 use procfs::ProcError;
 
+use super::delegate;
 use super::empty;
 use super::limits::{self, Limits};
 use super::owner::{ADOPTED, PARENT, file_name, run_dir};
 use super::{ControllerDir, write_file};
-use crate::host::CgroupTrees;
+use crate::host::{CgroupTrees, is_kept_by_processes};
 use crate::measured::Measured;
 
 /// The controllers whose files are read, or whose limits are set.
@@ -53,6 +55,12 @@ pub enum CgroupError {
     /// A limit that this machine cannot set.
     #[error("cannot limit the {0}: no cgroup tree here has the `{1}` controller; leave it out")]
     NoController(&'static str, &'static str),
+    /// A limit whose controller stops above us.
+    #[error(
+        "cannot limit the {0}: {2} holds processes of its own and hands no `{1}` controller down; \
+         leave it out and limit the container, or move those processes into a cgroup below first"
+    )]
+    NotHandedDown(&'static str, &'static str, PathBuf),
     /// A process could not be moved.
     #[error("cannot move process {0} into the cgroup {1}: {2}")]
     Admit(u32, PathBuf, io::Error),
@@ -91,7 +99,7 @@ impl OwnCgroup {
         let mut own = Self::nowhere();
         if let Some(mount) = &trees.v2 {
             let dir = own.make(mount, &run, name)?;
-            enable_controllers(&dir, mount);
+            delegate::controllers(&dir, mount);
             for controller in words(&dir.join("cgroup.controllers")) {
                 if CONTROLLERS.contains(&controller.as_str()) {
                     let place = ControllerDir { path: dir.clone(), is_v1: false };
@@ -112,7 +120,14 @@ impl OwnCgroup {
         if own.dirs.is_empty() {
             return Err(CgroupError::NoTree);
         }
-        limits::apply(limits, &own.controllers)?;
+        limits::apply(limits, &own.controllers).map_err(|error| match (error, &trees.v2) {
+            (CgroupError::NoController(what, controller), Some(mount))
+                if is_kept_by_processes(mount) =>
+            {
+                CgroupError::NotHandedDown(what, controller, mount.clone())
+            }
+            (error, _) => error,
+        })?;
         Ok(own)
     }
 
@@ -237,25 +252,6 @@ impl Drop for OwnCgroup {
 pub(super) fn admit(pid: u32, dir: &Path) -> Result<(), CgroupError> {
     write_file(&dir.join("cgroup.procs"), &pid.to_string())
         .map_err(|e| CgroupError::Admit(pid, dir.to_owned(), e))
-}
-
-/// Hands every controller of the v2 root down to `leaf`. A refusal shows in the leaf's own
-/// `cgroup.controllers`, which is what counts, and is an error only for a limit that needs it.
-fn enable_controllers(leaf: &Path, mount: &Path) {
-    let mut above: Vec<&Path> =
-        leaf.ancestors().skip(1).take_while(|dir| dir.starts_with(mount)).collect();
-    above.reverse();
-    for dir in above {
-        let enabled = words(&dir.join("cgroup.subtree_control"));
-        for controller in words(&dir.join("cgroup.controllers")) {
-            if CONTROLLERS.contains(&controller.as_str()) && !enabled.contains(&controller) {
-                let file = dir.join("cgroup.subtree_control");
-                if let Err(error) = write_file(&file, &format!("+{controller}")) {
-                    log::debug!("{}: +{controller}: {error}", file.display());
-                }
-            }
-        }
-    }
 }
 
 /// The words of a cgroup file; none when it cannot be read.

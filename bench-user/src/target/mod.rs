@@ -10,6 +10,7 @@ mod adopt;
 pub mod builtin;
 mod cgroup;
 mod container;
+mod delegate;
 mod empty;
 mod error;
 mod exit;

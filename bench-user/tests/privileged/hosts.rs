@@ -33,6 +33,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("hosts::a_path_of_the_host_counts_inside_a_cgroup_namespace", by_path_from_inside),
         trial("hosts::a_pid_below_our_own_namespace_is_found", below_our_namespace),
         trial("hosts::a_process_outside_of_what_is_mounted_is_said_to_be", outside_of_the_mount),
+        trial("hosts::a_command_is_counted_inside_of_a_container", command_inside),
         trial("hosts::without_a_v2_tree_the_v1_books_are_left", without_v2),
         trial("hosts::cgroups_before_and_after_are_all_counted_and_kept_apart", before_and_after),
     ]
@@ -158,6 +159,22 @@ fn outside_of_the_mount() -> Result<()> {
         let said = error.to_string();
         ensure!(said.contains("cgroup namespace") && said.contains("nsenter"), "{said}");
     }
+    Ok(())
+}
+
+/// There the tree begins with a cgroup that holds us: with controllers handed down from it, the
+/// kernel would let no process into a cgroup below.
+fn command_inside() -> Result<()> {
+    let ours = Place::new(&[])?;
+    let output = Command::new(std::env::current_exe()?)
+        .args(["exec", "--json", "--", "true"])
+        .env(VARIABLE, format!("container {}", ours.v2.display()))
+        .stdin(Stdio::null())
+        .output()?;
+    ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let seen: Value = serde_json::from_slice(&output.stdout)?;
+    let exits = &seen["syscalls"]["by_name"]["exit_group"]["count"];
+    ensure!(exits.as_u64() == Some(1), "{exits} exits; {}", seen["syscalls"]);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use perf_event::events::{Event, Hardware};
 use rustix::io::Errno;
 
 use super::Tried;
-use crate::host::{CgroupTrees, counters, topology};
+use crate::host::{CgroupTrees, counters, is_kept_by_processes, topology};
 
 /// The trees, and an empty cgroup of ours in the v2 tree or why there is none.
 pub(super) struct Scratch {
@@ -157,6 +157,13 @@ pub(super) fn controller(controller: &Controller, scratch: &Scratch) -> Tried {
             set(scratch.dir()?, controller.v2)?;
             Ok("takes a limit, in the v2 tree".into())
         }
+        (Ok(true), _) if is_kept_by_processes(root) => Err((
+            format!(
+                "{} holds processes of its own and hands it to no cgroup of ours",
+                root.display()
+            ),
+            "leave limits out, or move those processes into a cgroup below it first".into(),
+        )),
         (Ok(true), _) => Ok("in the v2 tree, to be enabled for new cgroups".into()),
         _ => Err((
             "no cgroup tree has it".into(),
