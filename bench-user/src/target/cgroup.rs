@@ -12,6 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use procfs::ProcError;
+use rustix::io::Errno;
 
 use super::delegate;
 use super::empty;
@@ -62,7 +63,7 @@ pub enum CgroupError {
     )]
     NotHandedDown(&'static str, &'static str, PathBuf),
     /// A process could not be moved.
-    #[error("cannot move process {0} into the cgroup {1}: {2}")]
+    #[error("cannot move process {0} into the cgroup {1}: {2}{hint}", hint = admit_hint(.2))]
     Admit(u32, PathBuf, io::Error),
     /// Processes that even SIGKILL did not end in time.
     #[error("processes {0:?} are still alive after SIGKILL; their cgroup stays until the next run")]
@@ -242,6 +243,16 @@ impl Drop for OwnCgroup {
         if let Err(error) = self.remove() {
             log::warn!("{error}");
         }
+    }
+}
+
+fn admit_hint(error: &io::Error) -> &'static str {
+    match Errno::from_io_error(error) {
+        Some(Errno::OPNOTSUPP) => {
+            "; a cgroup above it holds processes and hands controllers down all the same: take \
+             those out of its cgroup.subtree_control, or move the processes into a cgroup below"
+        }
+        _ => "",
     }
 }
 

@@ -32,22 +32,45 @@ pub(super) fn controllers(leaf: &Path, mount: &Path) {
 mod tests {
     use std::fs;
 
+    use super::super::cgroup::OwnCgroup;
+    use super::super::limits::Limits;
     use super::*;
+    use crate::host::CgroupTrees;
 
-    /// A tree of files as they look in a container: its own cgroup stands at the top.
+    /// A tree of files as they look in a container: its own cgroup, with processes, is at the top.
+    fn container() -> tempfile::TempDir {
+        let mount = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("cgroup.controllers", "cpu\n"),
+            ("cgroup.subtree_control", ""),
+            ("cgroup.type", "domain\n"),
+            ("cgroup.procs", "1\n"),
+        ] {
+            fs::write(mount.path().join(file), text).unwrap();
+        }
+        mount
+    }
+
     #[test]
     fn a_cgroup_with_processes_keeps_its_controllers() {
-        let mount = tempfile::tempdir().unwrap();
-        let put = |file: &str, text: &str| fs::write(mount.path().join(file), text).unwrap();
+        let mount = container();
         let leaf = mount.path().join("run/target");
-        put("cgroup.controllers", "cpu\n");
-        put("cgroup.subtree_control", "");
-        put("cgroup.type", "domain\n");
-        put("cgroup.procs", "1\n");
         controllers(&leaf, mount.path());
         assert_eq!(words(&mount.path().join("cgroup.subtree_control")), [""; 0]);
-        put("cgroup.procs", "");
+        fs::write(mount.path().join("cgroup.procs"), "").unwrap();
         controllers(&leaf, mount.path());
         assert_eq!(words(&mount.path().join("cgroup.subtree_control")), ["+cpu"]);
+    }
+
+    #[test]
+    fn a_limit_there_is_refused_with_the_way_out() {
+        let mount = container();
+        let mut trees = CgroupTrees::default();
+        trees.v2 = Some(mount.path().to_owned());
+        let limits = Limits { cpus: Some(0.5), ..Limits::default() };
+        let error = OwnCgroup::create(&trees, "run", "a", &limits).unwrap_err().to_string();
+        assert!(error.contains("CPU quota") && error.contains("limit the container"), "{error}");
+        let without = OwnCgroup::create(&trees, "run", "a", &Limits::default()).unwrap();
+        assert!(without.v2().value().is_some() && without.controllers().is_empty());
     }
 }

@@ -187,3 +187,25 @@ fn set(dir: &Path, (file, limit): (&str, &str)) -> Result<(), (String, String)> 
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_controller_that_stops_above_us_is_not_to_be_enabled() {
+        let dir = tempfile::tempdir().unwrap();
+        let put = |file: &str, text: &str| std::fs::write(dir.path().join(file), text).unwrap();
+        put("cgroup.controllers", "cpu\n");
+        put("cgroup.subtree_control", "");
+        put("cgroup.type", "domain\n");
+        put("cgroup.procs", "");
+        let mut trees = CgroupTrees::default();
+        trees.v2 = Some(dir.path().to_owned());
+        let scratch = Scratch { trees, v2: Err(String::new()) };
+        assert!(controller(&CONTROLLERS[0], &scratch).unwrap().contains("to be enabled"));
+        put("cgroup.procs", "1\n");
+        let (why, _remedy) = controller(&CONTROLLERS[0], &scratch).unwrap_err();
+        assert!(why.contains("processes of its own"), "{why}");
+    }
+}
