@@ -64,6 +64,8 @@ enum Verb {
     Ci,
     /// Run the privileged tests on other kernels, under emulation
     VmTest(vm_test::Args),
+    /// Measure servers of systemd, Podman and Docker in a Debian of pure cgroup v2, under emulation
+    HostTest(vm_test::hosts::Args),
     /// Count one workload with bench-user and its peers at once, beside the truth
     Peers(peers::Args),
     /// Measure what the probes and their peers add to a syscall and to a context switch
@@ -105,6 +107,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Tidy => tidy::main(&workspace)?,
         Verb::Ci => ci::main(&workspace)?,
         Verb::VmTest(args) => vm_test::main(&workspace, &args)?,
+        Verb::HostTest(args) => vm_test::hosts::main(&workspace, &args)?,
         Verb::Peers(args) => return peers::main(&workspace, &args),
         Verb::ProbeCost(args) => return probe_cost::main(&workspace, &args),
         Verb::Throughput(args) => return throughput::main(&workspace, &args),

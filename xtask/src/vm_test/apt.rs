@@ -55,20 +55,27 @@ impl Apt {
     /// Suites of all supported releases, on the mirrors of this machine's sources.
     pub(super) fn of_all_suites(&self, workspace: &Workspace) -> Result<Self> {
         let folder = folder(workspace).join("apt/suites");
-        let repositories = self.repositories()?;
-        let mut text = String::new();
-        for (label, suite) in SUITES {
-            if let Some(found) = repositories.iter().find(|one| one.label == label) {
-                text.push_str(&format!("deb {} {suite} main\n", found.url));
-            }
-        }
-        ensure!(!text.is_empty(), "the sources of this machine name no Debian archive");
+        let text = self.sources(&SUITES)?;
         fs::create_dir_all(&folder).with_context(|| format!("make {}", folder.display()))?;
         let sources = folder.join("sources.list");
         fs::write(&sources, text).with_context(|| format!("write {}", sources.display()))?;
         let apt = Self { folder, sources: Some(sources) };
         apt.refresh()?;
         Ok(apt)
+    }
+
+    /// Lines of a `sources.list` for suites by the label of their archive, on the mirrors of this
+    /// machine's sources.
+    pub(super) fn sources(&self, suites: &[(&str, &str)]) -> Result<String> {
+        let repositories = self.repositories()?;
+        let mut text = String::new();
+        for (label, suite) in suites {
+            if let Some(found) = repositories.iter().find(|one| one.label == *label) {
+                text.push_str(&format!("deb {} {suite} main\n", found.url));
+            }
+        }
+        ensure!(!text.is_empty(), "the sources of this machine name no Debian archive");
+        Ok(text)
     }
 
     /// Whether Debian's archive is among the sources.

@@ -31,14 +31,16 @@ pub(super) struct Emulator {
 pub(super) struct Boot<'a> {
     /// Gets what the console says.
     pub(super) log: PathBuf,
-    /// Gets what the tests say.
+    /// Gets what comes out of the second serial port: what the tests say.
     pub(super) said: PathBuf,
     pub(super) kernel: &'a Path,
     pub(super) initramfs: &'a Path,
-    /// A parameter of the kernel beside those that every boot has.
-    pub(super) parameter: Option<&'static str>,
-    /// Arguments of the test binary.
-    pub(super) tests: &'a [String],
+    /// Parameters of the kernel beside those that every boot has.
+    pub(super) parameters: &'a [&'a str],
+    /// Raw disks, `/dev/vda` and on. What is written to them is forgotten.
+    pub(super) disks: &'a [PathBuf],
+    /// Arguments of the first process.
+    pub(super) init: &'a [String],
     /// How long it may take.
     pub(super) limit_s: u32,
 }
@@ -105,7 +107,8 @@ impl Emulator {
             .arg(boot.kernel)
             .arg("-initrd")
             .arg(boot.initramfs)
-            .args(["-append", &parameters(boot)])
+            .args(["-append", &command_line(boot)])
+            .args(boot.disks.iter().flat_map(|disk| ["-drive".to_owned(), drive(disk)]))
             .stdin(Stdio::null())
             .stdout(console.try_clone().context("the log of the console")?)
             .stderr(console)
@@ -115,14 +118,21 @@ impl Emulator {
     }
 }
 
-fn parameters(boot: &Boot<'_>) -> String {
+fn drive(disk: &Path) -> String {
+    // A comma in a path is doubled there.
+    let path = disk.display().to_string().replace(',', ",,");
+    format!("file={path},format=raw,if=virtio,snapshot=on")
+}
+
+/// The kernel's.
+fn command_line(boot: &Boot<'_>) -> String {
     // `panic=-1` restarts at once, which `-no-reboot` makes the end.
     // The check of the timer waits for ticks that a busy machine may make the emulator miss.
     let mut words = vec!["console=ttyS0", "panic=-1", "no_timer_check"];
-    words.extend(boot.parameter);
+    words.extend(boot.parameters);
     let mut line = words.join(" ");
-    if !boot.tests.is_empty() {
-        line.push_str(&format!(" -- {}", boot.tests.join(" ")));
+    if !boot.init.is_empty() {
+        line.push_str(&format!(" -- {}", boot.init.join(" ")));
     }
     line
 }

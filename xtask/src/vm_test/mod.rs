@@ -4,10 +4,12 @@
 //! busybox, `bench-user` and the binary of the privileged tests, on a pure cgroup v2 host with two
 //! CPUs. What the tests say comes out of a serial port of its own, beside the console. Kernels and
 //! the emulator are taken from the archive that this machine's apt already trusts, and stay in
-//! `target/vm`: nothing is installed and nothing needs root.
+//! `target/vm`: nothing is installed and nothing needs root. A whole Debian with the container
+//! engines is booted the same way by `hosts`.
 
 mod apt;
 mod emulator;
+pub(crate) mod hosts;
 mod image;
 mod kernel;
 mod results;
@@ -206,8 +208,9 @@ fn boot(
         said: image.folder.join(format!("{}.said", name.replace(' ', "-"))),
         kernel: &kernel.image,
         initramfs: &image.file,
-        parameter,
-        tests,
+        parameters: parameter.as_slice(),
+        disks: &[],
+        init: tests,
         limit_s,
     };
     let ended = emulator.run(&boot)?;
