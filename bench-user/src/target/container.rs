@@ -39,8 +39,22 @@ pub enum ContainerError {
     #[error("container `{0}` is {1}, not running; start it first")]
     NotRunning(String, String),
     /// The engine answers something unexpected.
-    #[error("the container engine at {0}: {1}")]
+    #[error(
+        "the container engine at {0} fails: {1}; mend it, or name another's socket with `engine`"
+    )]
     Engine(PathBuf, String),
+}
+
+impl ContainerError {
+    /// Of what several engines answer, the heaviest is said: an engine that knows the container
+    /// before one that may know it, and that before one that does not.
+    const fn weight(&self) -> u8 {
+        match self {
+            Self::Missing(..) => 0,
+            Self::NoEngine(_) | Self::NotASocket(_) | Self::Engine(..) => 1,
+            Self::NotRunning(..) => 2,
+        }
+    }
 }
 
 /// A running container.
@@ -60,16 +74,21 @@ impl Container {
     /// # Errors
     /// When none can be asked, none has it, or it does not run.
     pub(super) fn find(name: &str, engine: Option<&str>) -> Result<Self, ContainerError> {
-        let engines = reachable(&sockets(engine)?)?;
-        let mut missing = ContainerError::Missing(name.to_owned(), String::new());
+        Self::find_at(name, &reachable(&sockets(engine)?)?)
+    }
+
+    /// One engine that fails, as a socket does whose service cannot be started, hides no container
+    /// of another.
+    fn find_at(name: &str, engines: &[PathBuf]) -> Result<Self, ContainerError> {
+        let mut complaint = ContainerError::Missing(name.to_owned(), String::new());
         for engine in engines {
-            match block_on(&engine, inspect(&engine, name))? {
+            match block_on(engine, inspect(engine, name)).and_then(|answer| answer) {
                 Ok(container) => return Ok(container),
-                Err(error @ ContainerError::Missing(..)) => missing = error,
-                Err(error) => return Err(error),
+                Err(error) if error.weight() >= complaint.weight() => complaint = error,
+                Err(_lighter) => {}
             }
         }
-        Err(missing)
+        Err(complaint)
     }
 
     /// How it ended, as the engine saw it: the kernel tells only the parent, which is the engine.

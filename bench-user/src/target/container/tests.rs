@@ -1,6 +1,32 @@
 //! What is made of an engine's answers, without an engine.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::net::UnixListener;
+use std::thread;
+
 use super::*;
+
+/// An engine that knows one container by any name, or that ends every connection at once.
+fn engine(folder: &Path, name: &str, container: Option<&'static str>) -> PathBuf {
+    let path = folder.join(name);
+    let listener = UnixListener::bind(&path).unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, Some(container)) = (stream.unwrap(), container) else { continue };
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            let asked = lines.next().and_then(Result::ok).unwrap_or_default();
+            lines
+                .take_while(|line| line.as_ref().is_ok_and(|line| !line.is_empty()))
+                .for_each(drop);
+            let body =
+                if asked.contains("/version") { r#"{"ApiVersion":"1.40"}"# } else { container };
+            let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close";
+            // A probe of the socket asks nothing and has gone.
+            write!(stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()).ok();
+        }
+    });
+    path
+}
 
 #[test]
 fn an_engine_is_a_unix_socket_in_either_spelling() {
@@ -50,4 +76,22 @@ fn the_end_of_a_container_is_the_engines_word() {
     assert_eq!(end.oom_killed, Measured::Value(true), "but do not invent them");
     let end = exit(dead, Measured::Value(true)).unwrap();
     assert_eq!(end.oom_killed, Measured::Value(true), "our own counter saw it");
+}
+
+#[test]
+fn an_engine_that_fails_hides_no_container_of_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = engine(folder.path(), "broken", None);
+    let stopped = r#"{"Id":"a","State":{"Pid":0,"Status":"exited"}}"#;
+    let stopped = engine(folder.path(), "stopped", Some(stopped));
+    let running = r#"{"Id":"b","State":{"Pid":42,"Status":"running"}}"#;
+    let running = engine(folder.path(), "running", Some(running));
+    let find = |engines: &[&PathBuf]| {
+        Container::find_at("web", &engines.iter().map(|&path| path.clone()).collect::<Vec<_>>())
+    };
+    assert_eq!(find(&[&broken, &stopped, &running]).unwrap().pid, 42);
+    let error = find(&[&broken]).unwrap_err().to_string();
+    assert!(error.contains("/broken fails") && error.contains("`engine`"), "{error}");
+    let error = find(&[&stopped, &broken]).unwrap_err().to_string();
+    assert!(error.contains("exited"), "{error}");
 }
