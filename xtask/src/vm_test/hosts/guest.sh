@@ -95,7 +95,14 @@ adopted() {
     kill "$pid"
 }
 
-doctor() { told $tool doctor --json; }
+# Made again where a nap of its own was over before it began, as on an emulator that is held up.
+doctor() {
+    for _ in 1 2 3; do
+        told $tool doctor --json >answer
+        grep -q '^exit 0' answer && break
+    done
+    cat answer
+}
 
 echo "machine Linux $(uname -r), $(systemctl --version | head -n 1 | cut -d' ' -f1,2)"
 for folder in dev etc opt proc run sys tmp usr var; do mkdir -p skeleton/$folder; done
