@@ -72,6 +72,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
         machine: Measured::Value(MachineUse { busy_cpus: 0.5, ..MachineUse::default() }),
         explain: Explained::default(),
         observer_cost: ObserverCost::default(),
+        services: Vec::new(),
         samples: Vec::new(),
         verdict: Verdict::default(),
     }
@@ -135,6 +136,7 @@ pub(crate) fn a_run() -> RunBuilder {
         load: LoadSpec::default(),
         observe: ObserveSpec::default(),
         targets: Vec::new(),
+        services: Vec::new(),
         claims_file: None,
         claims: Vec::<ClaimSpec>::new(),
     };
@@ -148,6 +150,7 @@ pub(crate) fn a_run() -> RunBuilder {
             host: a_host(),
             probe_estimate: Measured::default(),
             targets: Vec::new(),
+            services: Vec::new(),
             analysis: None,
             claims: Vec::new(),
             interrupted: None,

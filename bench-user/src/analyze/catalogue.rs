@@ -210,6 +210,7 @@ pub(super) fn template() -> StageRecord {
         }),
         explain: super::metrics::explained::template(),
         observer_cost: ObserverCost::default(),
+        services: Vec::new(),
         samples: Vec::new(),
         verdict: Verdict::default(),
     }

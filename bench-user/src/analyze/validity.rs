@@ -41,6 +41,8 @@ pub enum Rule {
     Rest,
     /// The target was gone when the stage was over.
     Gone,
+    /// A service that the target needs had ended.
+    Service,
 }
 
 /// A rule that a stage breaks, in one sentence.
@@ -71,6 +73,8 @@ impl Rule {
             // the target could have taken; rates, times and shares of a CPU say how much it was
             // given. A byte proxy passes requests on as they are, and is outside of the cgroup.
             Self::Generator | Self::Proxy => is_of_one_request(metric),
+            // What is behind the target was gone: even its errors are not its own.
+            Self::Service => false,
             // Looking late at one wake in a hundred stretches times, and only the client's.
             Self::Late => !(metric.starts_with("load.") && metric.contains("_ns")),
             // More was asked than given: what limits a target is best asked then, what fails is
@@ -137,6 +141,7 @@ impl<'r> Judge<'r> {
             (Rule::Proxy, self.target.proxy.clone()),
             (Rule::Rest, stage.before.as_ref().and_then(|b| b.not_at_rest(stage.connections))),
             (Rule::Gone, self.gone(stage)),
+            (Rule::Service, service_ended(stage)),
         ]
         .into_iter()
         .filter_map(|(rule, says)| Some(Reason { rule, says: says? }))
@@ -220,6 +225,13 @@ impl<'r> Judge<'r> {
             )
         })
     }
+}
+
+fn service_ended(stage: &StageRecord) -> Option<String> {
+    stage.services.iter().find_map(|service| {
+        let exit = service.exit.as_ref()?;
+        Some(format!("the service `{}` had ended by itself: {exit}", service.name))
+    })
 }
 
 /// How a target was gone when its last stage was over, as the end of a sentence about it; `None`

@@ -1,5 +1,7 @@
 //! What should keep a reader from trusting the figures of a ladder, as sentences.
 
+use std::collections::BTreeMap;
+
 use crate::plan::Level;
 use crate::record::{RunRecord, StageRecord, TargetRecord};
 use crate::target::TargetKind;
@@ -28,6 +30,7 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
     let skipped = "events were missed, counts are lower bounds";
     warnings.extend(stages_where(steps, skipped, fitness::events_are_missing));
     warnings.extend(hidden_work::warning(run, steps));
+    warnings.extend(services(steps));
     warnings.extend(strangers(steps));
     warnings.extend(repetitions(steps));
     warnings.extend(own_cost::passed_limit(run, steps));
@@ -63,17 +66,34 @@ fn repetitions(steps: &[Step]) -> Option<String> {
     Some(format!("with {fewest} counted {noun}, {what}"))
 }
 
+/// Services are load on the machine that no figure of the target has.
+fn services(steps: &[Step]) -> Option<String> {
+    let mut most = BTreeMap::<&str, f64>::new();
+    for service in steps.iter().flat_map(|step| &step.stages).flat_map(|stage| &stage.services) {
+        if let Some(cpus) = service.cpu_ratio.value() {
+            let most = most.entry(&service.name).or_default();
+            *most = most.max(*cpus);
+        }
+    }
+    let each = most.iter().map(|(name, cpus)| format!("`{name}` up to {cpus:.2} CPUs"));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty())
+        .then(|| format!("the services used, besides the target: {}", each.join(", ")))
+}
+
 /// More than this many CPUs used by neither target nor load is worth a warning.
 const STRANGERS_CPUS: f64 = 0.25;
 
-/// CPUs that neither the target nor the load used: other programs, and the kernel's own work.
+/// CPUs that neither the target nor its services nor the load used: other programs, and the
+/// kernel's own work.
 /// Each worker is taken to be as busy as the busiest, so this is rather too low.
 fn strangers_cpus(stage: &StageRecord) -> Option<f64> {
     let machine = stage.machine.value()?;
     let target = stage.cgroup.cpu_ratio.value()?;
     let generator = &stage.load.generator;
     let load = generator.cpu_ratio * f64::from(generator.workers);
-    Some(machine.busy_cpus + machine.stolen_cpus - target - load)
+    let services: f64 = stage.services.iter().filter_map(|s| s.cpu_ratio.value()).sum();
+    Some(machine.busy_cpus + machine.stolen_cpus - target - load - services)
 }
 
 fn strangers(steps: &[Step]) -> Option<String> {
@@ -150,6 +170,8 @@ fn other_stages(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Optio
 pub(super) mod tests {
     use super::*;
     use crate::analyze::builder::{a_run, a_stage};
+    use crate::measured::Measured;
+    use crate::record::ServiceUse;
 
     type Fault = fn(&mut StageRecord);
 
@@ -236,6 +258,32 @@ pub(super) mod tests {
             let warnings = warned(5, fault).join("\n");
             assert!(warnings.contains(said), "{said}: {warnings}");
         }
+    }
+
+    #[test]
+    fn services_are_no_strangers() {
+        let busy = |cpus: &[(&str, f64)]| {
+            let used = |(name, cpus): &(&str, f64)| ServiceUse {
+                name: (*name).into(),
+                cpu_ratio: Measured::Value(*cpus),
+                exit: None,
+            };
+            warned(5, |s| {
+                s.services = cpus.iter().map(used).collect();
+                let others: f64 = cpus.iter().map(|(_, cpus)| cpus).sum();
+                s.machine = s.machine.clone().map(|mut m| {
+                    m.busy_cpus += others;
+                    m
+                });
+            })
+            .join("\n")
+        };
+        assert_eq!(busy(&[]), "");
+        let warnings = busy(&[("model", 1.25), ("store", 0.5)]);
+        let said = "the services used, besides the target: `model` up to 1.25 CPUs, `store` up to \
+                    0.50 CPUs";
+        assert!(warnings.contains(said), "{warnings}");
+        assert!(!warnings.contains("others on this machine"), "{warnings}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use bench_user::ladder::{self, Interrupt, Places, RunEnd};
 use bench_user::measured::Measured;
 use bench_user::plan::{Plan, TargetSpec};
-use bench_user::record::{self, RunDir, RunRecord, TargetRecord, Tool, Urls};
+use bench_user::record::{self, RunDir, RunRecord, ServiceRecord, TargetRecord, Tool, Urls};
 use bench_user::target::{self, TargetKind};
 use bench_user::{analyze, claims, clock, host};
 
@@ -48,11 +48,11 @@ pub(super) fn measure(
     Ok((recorder, ended))
 }
 
-/// Everything but an address alone has a cgroup to make or to watch.
+/// Everything but an address alone has a cgroup to make or to watch, and a service one to make.
 fn needs_root(plan: &Plan) -> anyhow::Result<()> {
     let has_kernel_side = plan.targets.iter().any(|target| kind(target) != TargetKind::Url);
     anyhow::ensure!(
-        !has_kernel_side || rustix::process::geteuid().is_root(),
+        !(has_kernel_side || !plan.services.is_empty()) || rustix::process::geteuid().is_root(),
         "making and watching a cgroup takes root: run it as `sudo bench-user run`, or give only \
          --url for client numbers alone"
     );
@@ -64,6 +64,11 @@ fn begin(plan: &Plan, out: Option<&Path>, quiet: bool) -> anyhow::Result<Recorde
     let id = record::new_id(&started_at, fastrand::u32(..));
     let dir = RunDir::create(out, &plan.name, &id)?;
     let targets = plan.targets.iter().map(untouched).collect();
+    let services = plan
+        .services
+        .iter()
+        .map(|service| ServiceRecord { name: service.name.clone(), exit: None });
+    let services = services.collect();
     let record = RunRecord {
         schema: record::SCHEMA.to_owned(),
         id,
@@ -73,6 +78,7 @@ fn begin(plan: &Plan, out: Option<&Path>, quiet: bool) -> anyhow::Result<Recorde
         host: host::environment::look(),
         probe_estimate: Measured::unavailable("the probes were not tried"),
         targets,
+        services,
         analysis: None,
         claims: Vec::new(),
         interrupted: None,

@@ -129,6 +129,21 @@ impl Sink for Recorder {
                     target.exit = exit.cloned();
                 }
             }
+            Event::ServiceEnded { service, exit } => {
+                let service = &mut self.record.services[service];
+                let name = &service.name;
+                let said = (!exit.by_us).then(|| {
+                    format!(
+                        "warning: the service `{name}` ended by itself: {exit}; the stages since \
+                         are invalid, and its output is in {}",
+                        self.dir.logs_dir().display()
+                    )
+                });
+                let is_told = service.exit.replace(exit).is_some();
+                if let Some(said) = said.filter(|_| !is_told) {
+                    self.say(&said);
+                }
+            }
             Event::Warning(text) => {
                 self.say(&format!("warning: {text}"));
                 return Ok(());

@@ -5,7 +5,8 @@ use anyhow::Result;
 
 use super::left_behind::LeftBehind;
 use super::search::{self, Next, Tried};
-use super::stage::{self, End, Setting};
+use super::services::Services;
+use super::stage::{self, End, Setting, Subject};
 use super::{Climb, Event, Position, Sink, holds, rest};
 use crate::load::{Generator, LoadSample};
 use crate::observe::{ObserverSet, Options, Probes};
@@ -17,6 +18,7 @@ pub(super) struct Ascent<'a> {
     pub(super) setting: Setting<'a>,
     pub(super) climb: Climb,
     pub(super) target: &'a mut Target,
+    pub(super) services: &'a mut Services,
     pub(super) observers: Option<ObserverSet>,
     /// The probes are attached.
     pub(super) observed: bool,
@@ -120,7 +122,7 @@ impl Ascent<'_> {
     /// Runs a stage, after the rest before it, and hands it on at once.
     fn stage(&mut self, position: Position) -> Result<Made> {
         let none = |end| Made { end, tripped: false, load: None };
-        let Self { setting, climb, target, observers, generator, sink, .. } = self;
+        let Self { setting, climb, target, services, observers, generator, sink, .. } = self;
         let climb = *climb;
         let is_first = position.index == 0 && !position.is_control;
         let pause = setting.plan.ladder.pause;
@@ -138,9 +140,10 @@ impl Ascent<'_> {
             None
         };
         let Some(before) = before else { return Ok(none(End::Interrupted)) };
+        services.look(*sink)?;
         sink.event(Event::StageBegins { climb, position })?;
-        let (done, end) =
-            stage::run(setting, (position, before), generator, target, observers.as_mut())?;
+        let subject = Subject { target, services, observers: observers.as_mut() };
+        let (done, end) = stage::run(setting, (position, before), generator, subject, *sink)?;
         if end == End::Died {
             let exit = target.poll_exit();
             sink.event(Event::Died { climb, exit: exit.as_ref() })?;

@@ -7,15 +7,17 @@ use anyhow::{Context as _, Result};
 use url::Url;
 
 use super::ascent::Ascent;
+use super::services::Services;
 use super::stage::{End, Setting};
 use super::{Climb, Event, Interrupt, Sink, setup};
 use crate::cpu_list;
+use crate::fetch::Fetcher;
 use crate::host::topology::Placement;
 use crate::load::{self, Generator};
 use crate::measured::Measured;
 use crate::observe::{self, Bias, CgroupObserver, ObserverSet, Options};
 use crate::plan::{Explain, Limit, Plan, TargetSpec};
-use crate::target::{StartOptions, Target, TargetError, TargetHandle, TargetKind};
+use crate::target::{Contact, StartOptions, Target, TargetError, TargetHandle, TargetKind};
 
 /// What all climbs of a run share.
 pub(super) struct Expedition<'a> {
@@ -30,9 +32,11 @@ pub(super) struct Expedition<'a> {
     pub(super) bias: Bias,
     /// Kinds that no target of the run is watched with, and why (`overhead.rs`).
     pub(super) taken_off: Vec<(Explain, String)>,
+    /// What runs beside the targets.
+    pub(super) services: Services,
 }
 
-impl Expedition<'_> {
+impl<'a> Expedition<'a> {
     /// Runs one climb and tells the sink of everything that is finished on the way.
     pub(super) fn climb(&mut self, climb: Climb, sink: &mut dyn Sink) -> Result<()> {
         let Some((mut target, urls)) = self.begin(climb.target)? else { return Ok(()) };
@@ -53,6 +57,21 @@ impl Expedition<'_> {
         let urls = self.addresses(n, &spec, &target)?;
         self.answers_well(&spec.name, &urls)?;
         Ok(Some((target, urls)))
+    }
+
+    /// Starts the plan's services, in its order: before anything that may need one.
+    ///
+    /// # Errors
+    /// The first that cannot be started.
+    pub(super) fn start_services(&mut self) -> Result<()> {
+        for service in &self.plan.services {
+            let spec = self.placed(service.as_target());
+            // Whatever the load speaks, a service speaks HTTP/1.1 of its own.
+            let fetcher = Fetcher::default();
+            let options = self.start_options(&fetcher, Contact::Http);
+            self.services.start(&spec, &options)?;
+        }
+        Ok(())
     }
 
     /// Looks for every target that should be running already, before the first stage: minutes of
@@ -90,20 +109,28 @@ impl Expedition<'_> {
     /// Starts or finds a target that can be watched; `None` when a signal ended the wait for it,
     /// which is no fault of the target and which the caller asks for.
     fn start(&self, spec: &TargetSpec) -> Result<Option<Target>> {
-        let options = StartOptions {
-            run_id: self.run_id,
-            logs_dir: self.logs,
-            shim: None,
-            fetcher: &self.plan.load.fetcher(),
-            interrupted: Some(self.interrupt.flag()),
-            contact: setup::contact(&self.plan.load),
-        };
+        let fetcher = self.plan.load.fetcher();
+        let options = self.start_options(&fetcher, setup::contact(&self.plan.load));
         let target = match Target::start(spec, &options) {
             Err(TargetError::Interrupted) => return Ok(None),
             started => started.with_context(|| format!("target `{}`", spec.name))?,
         };
         self.can_be_watched(&target)?;
         Ok(Some(target))
+    }
+
+    fn start_options<'o>(&self, fetcher: &'o Fetcher, contact: Contact<'o>) -> StartOptions<'o>
+    where
+        'a: 'o,
+    {
+        StartOptions {
+            run_id: self.run_id,
+            logs_dir: self.logs,
+            shim: None,
+            fetcher,
+            interrupted: Some(self.interrupt.flag()),
+            contact,
+        }
     }
 
     /// Whoever asks for the kernel side of a target that has none should know it before the run.
@@ -150,7 +177,10 @@ impl Expedition<'_> {
     /// where that is a single one: there every program is limited by its CPU, and whether it is
     /// by one thread could not be told.
     fn spec(&self, target: usize) -> TargetSpec {
-        let mut spec = self.plan.targets[target].clone();
+        self.placed(self.plan.targets[target].clone())
+    }
+
+    fn placed(&self, mut spec: TargetSpec) -> TargetSpec {
         let started = spec.command.is_some() || spec.builtin.is_some();
         if started && spec.cpuset.is_none() && self.placement.target_cpus.len() > 1 {
             spec.cpuset = Some(cpu_list::show(&self.placement.target_cpus));
@@ -197,7 +227,7 @@ impl Expedition<'_> {
     }
 
     fn stages(
-        &self,
+        &mut self,
         climb: Climb,
         target: &mut Target,
         urls: Arc<[Url]>,
@@ -212,7 +242,8 @@ impl Expedition<'_> {
         let observed = observers.is_some() && missing.is_none();
         let generator = Generator::start(setup::of_climb(self.plan, urls, &self.placement)?)?;
         let setting = Setting { plan: self.plan, interrupt: self.interrupt, memory_before };
-        Ascent { setting, climb, target, observers, observed, generator, sink }.run()
+        let services = &mut self.services;
+        Ascent { setting, climb, target, services, observers, observed, generator, sink }.run()
     }
 }
 

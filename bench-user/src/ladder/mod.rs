@@ -14,6 +14,7 @@ mod overhead;
 mod rest;
 mod schedule;
 pub mod search;
+mod services;
 mod setup;
 mod stage;
 mod stop;
@@ -30,7 +31,10 @@ pub use holds::outcome;
 pub use interrupt::Interrupt;
 pub use rest::Before;
 pub use schedule::Climb;
+pub use services::ServiceUse;
 
+use self::climb::Expedition;
+use self::services::Services;
 use crate::cpu_list;
 use crate::host::{CgroupTrees, topology};
 use crate::load::{self, LoadSample};
@@ -69,6 +73,8 @@ pub struct StageDone {
     pub kernel: Sample,
     /// Complete responses between the two kernel readings.
     pub requests: u64,
+    /// What runs beside the target, in the plan's order.
+    pub services: Vec<ServiceUse>,
     /// Looks inside the window.
     pub samples: Vec<StageSample>,
     /// The stop rule that it tripped, as a sentence.
@@ -154,6 +160,13 @@ pub enum Event<'a> {
         /// How the target ended, for one that we started.
         exit: Option<&'a Exit>,
     },
+    /// A service ended by itself, or was stopped at the end of the run.
+    ServiceEnded {
+        /// Its place in the plan.
+        service: usize,
+        /// How.
+        exit: Exit,
+    },
     /// Something that the user should know now.
     Warning(&'a str),
 }
@@ -212,7 +225,7 @@ pub fn run(
     load::check_headers(&plan.load.headers)?;
     load::ensure_dialable(&setup::dial(&plan.load), most)?;
     load::ensure_descriptors(most, placement.workers)?;
-    let mut expedition = climb::Expedition {
+    let mut expedition = Expedition {
         plan,
         placement,
         interrupt,
@@ -221,26 +234,33 @@ pub fn run(
         urls: vec![None; plan.targets.len()],
         bias: Bias::default(),
         taken_off: Vec::new(),
+        services: Services::default(),
     };
+    let ended = climb_all(&mut expedition, sink);
+    let stopped = expedition.services.stop(sink);
+    ended.and_then(|end| stopped.map(|()| end))
+}
+
+/// Everything of a run that its services are needed for.
+fn climb_all(expedition: &mut Expedition<'_>, sink: &mut dyn Sink) -> Result<RunEnd> {
+    let Expedition { plan, interrupt, .. } = *expedition;
+    expedition.start_services()?;
     expedition.find_all()?;
     expedition.try_probes(sink)?;
     expedition.keep_limit(sink)?;
-    if let Some(signal) = interrupt.signal() {
-        return Ok(RunEnd::Interrupted(signal));
-    }
     let mut dead = vec![false; plan.targets.len()];
     for climb in schedule::climbs(plan.targets.len(), plan.repeat, plan.order) {
+        if let Some(signal) = interrupt.signal() {
+            return Ok(RunEnd::Interrupted(signal));
+        }
         if dead[climb.target] {
             continue;
         }
         let mut watch = DeathWatch { sink, died: false };
         expedition.climb(climb, &mut watch)?;
         dead[climb.target] = watch.died;
-        if let Some(signal) = interrupt.signal() {
-            return Ok(RunEnd::Interrupted(signal));
-        }
     }
-    Ok(RunEnd::Done)
+    Ok(interrupt.signal().map_or(RunEnd::Done, RunEnd::Interrupted))
 }
 
 /// Passes everything on and remembers whether the target died.

@@ -12,7 +12,8 @@
 
 use anyhow::Result;
 
-use super::{Before, Interrupt, Position, StageDone, join, setup, stop};
+use super::services::Services;
+use super::{Before, Interrupt, Position, Sink, StageDone, join, setup, stop};
 use crate::clock;
 use crate::load::{Generator, Progress, RunningLoad, Window};
 use crate::measured::Measured;
@@ -26,6 +27,13 @@ pub(super) struct Setting<'a> {
     pub(super) interrupt: &'a Interrupt,
     /// What the target's cgroup used before the first connection, bytes; `None`: not watched.
     pub(super) memory_before: Option<Measured<u64>>,
+}
+
+/// What a stage is made with, besides the load.
+pub(super) struct Subject<'a> {
+    pub(super) target: &'a mut Target,
+    pub(super) services: &'a mut Services,
+    pub(super) observers: Option<&'a mut ObserverSet>,
 }
 
 /// Why a stage ended.
@@ -44,16 +52,15 @@ pub(super) fn run(
     setting: &Setting<'_>,
     (position, before): (Position, Before),
     generator: &mut Generator,
-    target: &mut Target,
-    mut observers: Option<&mut ObserverSet>,
+    mut subject: Subject<'_>,
+    sink: &mut dyn Sink,
 ) -> Result<(Option<StageDone>, End)> {
     let ladder = &setting.plan.ladder;
-    let interval_ns = setup::interval_ns(setting.plan);
     let start_ns = clock::now_ns() + ladder.warmup.as_ns();
     let window = Window { start_ns, end_ns: start_ns + ladder.duration.as_ns() };
     let load = generator.begin(setup::of_stage(&setting.plan.load, position, window))?;
 
-    if let Some(observers) = &mut observers {
+    if let Some(observers) = &mut subject.observers {
         observers.prepare();
         observers.begin_calibration();
     }
@@ -62,19 +69,27 @@ pub(super) fn run(
         drop(load.finish());
         return Ok((None, End::Interrupted));
     }
-    if let Some(observers) = &mut observers {
+    if let Some(observers) = &mut subject.observers {
         observers.end_calibration();
     }
+    let services_before = subject.services.read();
     let at_begin = load.progress();
-    if let Some(observers) = &mut observers {
+    if let Some(observers) = &mut subject.observers {
         observers.begin();
     }
-    let (looks, end) = {
-        let observers = observers.as_deref_mut();
-        inside(setting.interrupt, target, observers, &load, &window, interval_ns)
-    };
+    let inside = inside(setting, &mut subject, &load, &window, sink);
     let at_end = load.progress();
+    let Subject { target, services, observers } = subject;
     let kernel = observers.and_then(ObserverSet::end);
+    let services = services.since(&services_before);
+    let (looks, end) = match inside {
+        Ok(seen) => seen,
+        Err(error) => {
+            load.stop();
+            drop(load.finish());
+            return Err(error);
+        }
+    };
     if end != End::Whole {
         load.stop();
     }
@@ -104,7 +119,9 @@ pub(super) fn run(
         End::Whole if ladder.find_rate.is_some() => None,
         End::Whole => stop::tripped(&setting.plan.stop, &sample),
     };
-    let done = StageDone { position, before, load: sample, kernel, requests, samples, stopped_by };
+    let load = sample;
+    let done =
+        StageDone { position, before, load, kernel, requests, services, samples, stopped_by };
     Ok((Some(done), end))
 }
 
@@ -114,30 +131,32 @@ const DEATH_POLL_NS: u64 = 20_000_000;
 
 /// Looks every interval until the window ends, the target does, or a signal comes.
 fn inside(
-    interrupt: &Interrupt,
-    target: &mut Target,
-    mut observers: Option<&mut ObserverSet>,
+    setting: &Setting<'_>,
+    subject: &mut Subject<'_>,
     load: &RunningLoad<'_>,
     window: &Window,
-    interval_ns: u64,
-) -> (Vec<(Look, Progress)>, End) {
+    sink: &mut dyn Sink,
+) -> Result<(Vec<(Look, Progress)>, End)> {
+    let Subject { target, services, observers } = subject;
+    let interval_ns = setup::interval_ns(setting.plan);
     let mut looks = Vec::new();
     let mut next = window.start_ns + interval_ns;
     loop {
         let poll = clock::now_ns() + DEATH_POLL_NS;
-        if !interrupt.wait_until(poll.min(next).min(window.end_ns)) {
-            return (looks, End::Interrupted);
+        if !setting.interrupt.wait_until(poll.min(next).min(window.end_ns)) {
+            return Ok((looks, End::Interrupted));
         }
         if target.poll_exit().is_some() {
-            return (looks, End::Died);
+            return Ok((looks, End::Died));
         }
+        services.look(sink)?;
         let now = clock::now_ns();
         if now >= window.end_ns {
-            return (looks, End::Whole);
+            return Ok((looks, End::Whole));
         }
         if now >= next {
             let progress = load.progress();
-            let look = match &mut observers {
+            let look = match observers {
                 Some(observers) => observers.look(),
                 None => Look::of_time_alone(now, interval_ns),
             };

@@ -1,7 +1,7 @@
 //! A plan from its TOML file, and claims from theirs. Reads and says where it cannot; whether
 //! the result makes sense is for `validate/`, because flags may still change it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -73,12 +73,12 @@ fn resolve(plan: &mut Plan, folder: &Path) {
     for file in files.into_iter().flatten() {
         *file = folder.join(&*file);
     }
+    for service in &mut plan.services {
+        service.dir = Some(working_folder(service.dir.take(), folder));
+    }
     for target in &mut plan.targets {
         if target.command.is_some() {
-            let dir = target.dir.take().unwrap_or_default();
-            // Joining an empty path would leave a trailing slash.
-            target.dir =
-                Some(if dir.as_os_str().is_empty() { folder.into() } else { folder.join(dir) });
+            target.dir = Some(working_folder(target.dir.take(), folder));
         }
         match &mut target.urls {
             Some(UrlSource::Named(file)) if file != "crawl" => {
@@ -86,6 +86,15 @@ fn resolve(plan: &mut Plan, folder: &Path) {
             }
             _ => {}
         }
+    }
+}
+
+/// Where a command of a plan in `folder` runs.
+fn working_folder(dir: Option<PathBuf>, folder: &Path) -> PathBuf {
+    match dir {
+        // Joining an empty path would leave a trailing slash.
+        Some(dir) if !dir.as_os_str().is_empty() => folder.join(dir),
+        _ => folder.into(),
     }
 }
 

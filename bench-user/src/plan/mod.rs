@@ -14,6 +14,7 @@ pub mod flags;
 mod level;
 mod load;
 mod objective;
+mod service;
 mod target;
 mod valid;
 pub mod validate;
@@ -31,6 +32,7 @@ pub use explain::Explain;
 pub use level::Level;
 pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, WebsocketMode};
 pub use objective::{Condition, Figure, Objective};
+pub use service::ServiceSpec;
 pub use target::{Builtin, TargetSpec, UrlSource};
 pub use valid::{ShareLimit, ValidRules};
 
@@ -70,6 +72,9 @@ pub struct Plan {
     /// What is measured; at least one.
     #[serde(default, rename = "target")]
     pub targets: Vec<TargetSpec>,
+    /// What runs beside the targets because they need it, and is not measured.
+    #[serde(default, rename = "service", skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceSpec>,
     /// A TOML file of `[[claim]]` tables, read besides the inline ones, relative to the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claims_file: Option<PathBuf>,
@@ -240,6 +245,7 @@ impl Default for Plan {
             load: LoadSpec::default(),
             observe: ObserveSpec::default(),
             targets: Vec::new(),
+            services: Vec::new(),
             claims_file: None,
             claims: Vec::new(),
         }

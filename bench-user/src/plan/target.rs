@@ -101,7 +101,7 @@ pub enum UrlSource {
     List(Vec<String>),
 }
 
-const fn default_ready_within() -> Span {
+pub(super) const fn default_ready_within() -> Span {
     Span::from_secs(60)
 }
 

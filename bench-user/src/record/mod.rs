@@ -16,7 +16,7 @@ pub use findings::{
 pub use store::{RunDir, StoreError, parse, read};
 
 use crate::host::HostInfo;
-pub use crate::ladder::{Before, StageSample};
+pub use crate::ladder::{Before, ServiceUse, StageSample};
 
 use crate::ladder::StageDone;
 use crate::load::LoadSample;
@@ -72,6 +72,9 @@ pub struct RunRecord {
     pub probe_estimate: Measured<ProbeEstimate>,
     /// One for every target of the plan, in its order.
     pub targets: Vec<TargetRecord>,
+    /// One for every service of the plan, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceRecord>,
     /// Findings over the whole run; `null` until its end.
     pub analysis: Option<Analysis>,
     /// The claims and what became of them.
@@ -117,6 +120,15 @@ pub struct TargetRecord {
     pub proxy: Option<String>,
     /// In the order they ran.
     pub stages: Vec<StageRecord>,
+}
+
+/// A service that ran beside the targets.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServiceRecord {
+    /// Name in the plan.
+    pub name: String,
+    /// How it ended; `null` while it runs, and where it was not started.
+    pub exit: Option<Exit>,
 }
 
 /// The addresses of a target.
@@ -199,6 +211,9 @@ pub struct StageRecord {
     /// CPU time of the whole machine.
     #[serde(default)]
     pub machine: Measured<MachineUse>,
+    /// What the services beside the target did, in the plan's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<ServiceUse>,
     /// Why it was slow, as far as that was asked for.
     #[serde(default)]
     pub explain: Explained,
@@ -220,7 +235,8 @@ impl StageRecord {
 
 impl From<StageDone> for StageRecord {
     fn from(done: StageDone) -> Self {
-        let StageDone { position, before, load, kernel, requests, samples, stopped_by } = done;
+        let StageDone { position, before, load, kernel, requests, services, samples, stopped_by } =
+            done;
         #[expect(clippy::cast_precision_loss, reason = "a window is far below 2^53 ns")]
         let duration_s = load.window_ns as f64 / 1e9;
         Self {
@@ -243,6 +259,7 @@ impl From<StageDone> for StageRecord {
             cgroup: kernel.cgroup,
             net: kernel.net,
             machine: kernel.machine,
+            services,
             explain: kernel.explain,
             observer_cost: kernel.observer_cost,
             samples,

@@ -100,8 +100,10 @@ impl Work {
     fn lead_paths(&self, plan: &mut Plan) {
         let inherited = std::env::var("PATH").unwrap_or_default();
         let path = format!("{}:{inherited}", self.programs().display());
-        for target in plan.targets.iter_mut().filter(|target| target.command.is_some()) {
-            target.env.entry("PATH".into()).or_insert_with(|| path.clone());
+        let targets = plan.targets.iter_mut().filter(|target| target.command.is_some());
+        let services = plan.services.iter_mut().map(|service| &mut service.env);
+        for env in targets.map(|target| &mut target.env).chain(services) {
+            env.entry("PATH".into()).or_insert_with(|| path.clone());
         }
     }
 }

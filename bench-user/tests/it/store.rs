@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use bench_user::distribution::Distribution;
+use bench_user::measured::Measured;
 use bench_user::record::{self, RunDir, RunRecord, StoreError};
 use hdrhistogram::Histogram;
 
@@ -29,6 +30,18 @@ fn with_everything() -> RunRecord {
     load.service_ns = Some(load.response_ns.clone());
     load.achieved_rps = 31_234.567_890_123_45;
     load.outcomes.other_status.insert(404, u64::MAX);
+    let exit = bench_user::target::Exit {
+        code: None,
+        signal: Some("SIGTERM".into()),
+        oom_killed: Measured::Value(false),
+        by_us: true,
+    };
+    run.services = vec![record::ServiceRecord { name: "model".into(), exit: Some(exit) }];
+    run.targets[0].stages[0].services = vec![record::ServiceUse {
+        name: "model".into(),
+        cpu_ratio: Measured::Value(0.1),
+        exit: None,
+    }];
     run.plan.stop.errors = bench_user::plan::Limit::Switch(false);
     run
 }

@@ -27,6 +27,7 @@ mod run;
 mod runq;
 mod sched;
 mod server;
+mod services;
 mod shares;
 mod softirq;
 mod stacks;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         local_ports::tests(),
         run::tests(),
         exec::tests(),
+        services::tests(),
         whole::tests(),
         bottlenecks::tests(),
         own_cost::tests(),

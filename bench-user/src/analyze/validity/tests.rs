@@ -175,6 +175,23 @@ fn the_last_stage_before_a_target_was_gone_is_invalid_and_no_other() {
     assert_eq!(gone(&|target| target.final_health = None), (Default::default(), None));
 }
 
+#[test]
+fn a_stage_without_a_service_that_the_plan_has_is_invalid() {
+    use crate::measured::Measured;
+    use crate::record::ServiceUse;
+    let beside = |exit| ServiceUse { name: "model".into(), cpu_ratio: Measured::Value(0.5), exit };
+    holds(|_, _, s| s.services = vec![beside(None)]);
+    let exit = crate::target::Exit {
+        code: Some(3),
+        signal: None,
+        oom_killed: Default::default(),
+        by_us: false,
+    };
+    check(Rule::Service, "the service `model` had ended by itself: exit code 3", |_, _, s| {
+        s.services = vec![beside(None), beside(Some(exit))];
+    });
+}
+
 /// One metric of each kind, and whether a claim about it survives: the work of a request, a
 /// time, a rate, an outcome, the bottleneck.
 #[test]
@@ -197,6 +214,7 @@ fn each_rule_spares_what_it_does_not_touch() {
         (Rule::Proxy, [true, false, false, false, false]),
         (Rule::Rest, [false, false, false, true, false]),
         (Rule::Gone, [false, false, false, true, false]),
+        (Rule::Service, [false, false, false, false, false]),
     ] {
         assert_eq!(metrics.map(|metric| rule.spares(metric)), spared, "{rule:?}");
     }

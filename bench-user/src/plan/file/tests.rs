@@ -66,6 +66,10 @@ fn a_value_of_the_wrong_kind_is_named_with_its_key() {
          connections",
     );
     check(
+        "[[service]]\nname = \"s\"\ncommand = [\"x\"]\n",
+        "the plan, line 1: the key `url` is missing: add it to this table",
+    );
+    check(
         "[[target]]\nbuiltin = \"lean\"\n",
         "the plan, line 1: the key `name` is missing: add it to this table",
     );
@@ -100,6 +104,10 @@ fn paths_are_relative_to_the_folder_of_the_plan() {
         command = ["./server"]
         dir = "app"
         urls = "crawl"
+        [[service]]
+        name = "beside"
+        command = ["./server"]
+        url = "http://127.0.0.1:1/"
         [[claim]]
         id = "inline"
         cel = "true"
@@ -116,6 +124,7 @@ fn paths_are_relative_to_the_folder_of_the_plan() {
     assert_eq!(here.urls, Some(UrlSource::Named(at("urls.txt").display().to_string())));
     assert_eq!(below.dir, Some(at("app")));
     assert_eq!(below.urls, Some(UrlSource::Named("crawl".into())));
+    assert_eq!(plan.services[0].dir.as_deref(), Some(folder.path()));
     let ids: Vec<_> = plan.claims.iter().map(|claim| &claim.id).collect();
     assert_eq!(ids, ["inline", "filed"]);
 }

@@ -56,8 +56,18 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
     let mut names = BTreeSet::new();
     for spec in &plan.targets {
         target(spec, Purpose::Load)?;
-        ensure(names.insert(&spec.name), || {
+        ensure(names.insert(&*spec.name), || {
             format!("two targets are named \"{}\": rename one", spec.name)
+        })?;
+    }
+    for service in &plan.services {
+        target(&service.as_target(), Purpose::Serve)?;
+        // Their cgroups and their output are found by name.
+        ensure(names.insert(&*service.name), || {
+            format!(
+                "a service is named \"{}\" as another service or a target is: rename one",
+                service.name
+            )
         })?;
     }
     load::addresses(&plan.load, &plan.targets)?;
@@ -175,6 +185,7 @@ fn spans(plan: &Plan) -> Result<(), PlanError> {
     let ladder = &plan.ladder;
     let connecting = plan.load.connect_timeout.map(|span| ("connect_timeout", span));
     let targets = plan.targets.iter().map(|target| ("ready_within", target.ready_within));
+    let services = plan.services.iter().map(|service| ("ready_within", service.ready_within));
     [
         ("duration", ladder.duration),
         ("warmup", ladder.warmup),
@@ -185,6 +196,7 @@ fn spans(plan: &Plan) -> Result<(), PlanError> {
     .into_iter()
     .chain(connecting)
     .chain(targets)
+    .chain(services)
     .try_for_each(|(key, span)| {
         ensure(span <= SPAN_MAX, || {
             format!("`{key}` is {span}: nothing here may take longer than a day")

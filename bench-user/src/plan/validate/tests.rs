@@ -32,6 +32,36 @@ fn names_can_be_folders() {
 }
 
 #[test]
+fn a_service_is_started_as_a_target_is_and_has_a_name_of_its_own() {
+    let service = |name: &str, more: &str| {
+        format!("[[service]]\nname = \"{name}\"\nurl = \"http://127.0.0.1:1/\"\n{more}")
+    };
+    let command = "command = [\"x\"]\n";
+    let whole = format!(
+        "{}ready = \"/up\"\ncpus = 0.5\ncpuset = \"0\"\nmemory = \"64MiB\"\n\
+         env = {{ A = \"1\" }}\n[[target]]\nname = \"a\"\nbuiltin = \"lean\"",
+        service("s", command)
+    );
+    super::plan(&parse(&whole, "the plan").unwrap()).unwrap();
+    check(
+        &service("s", "command = []"),
+        "service \"s\" has an empty `command`: give the program to start",
+    );
+    check(
+        &service("s", &format!("{command}cpus = 0.0")),
+        "service \"s\" may use no CPU: `cpus` must be above 0, such as 1.0",
+    );
+    check(
+        &service("..", command),
+        "the name of a service is \"..\", which cannot be part of a file name: leave out `/`",
+    );
+    let twice = "a service is named \"a\" as another service or a target is: rename one";
+    check(&service("a", command), twice);
+    let late = format!("{command}ready_within = \"2days\"");
+    check(&service("s", &late), "`ready_within` is 2days: nothing here may take longer than a day");
+}
+
+#[test]
 fn a_plan_without_a_target_is_refused() {
     let error = super::plan(&parse("", "the plan").unwrap()).unwrap_err().to_string();
     assert_eq!(error, "the plan has no target: add a [[target]] table with a `name` and a `url`");

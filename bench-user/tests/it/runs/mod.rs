@@ -208,6 +208,7 @@ fn unfinished() -> RunRecord {
             cpu_ratio_of_100k_syscalls_per_sec: 0.00294,
         }),
         targets: Vec::new(),
+        services: Vec::new(),
         analysis: None,
         claims: Vec::new(),
         interrupted: None,

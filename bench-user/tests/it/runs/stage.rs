@@ -140,6 +140,7 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
             invalid: Vec::new(),
         },
         before: None,
+        services: Vec::new(),
         observed_requests: 0,
         load,
     }

@@ -1,4 +1,4 @@
-//! The rules of one target: how it is found, where its requests go, what it may be limited to.
+//! The rules of one target (or service): how it is found, where its requests go, what it may be limited to.
 
 use url::Url;
 
@@ -16,28 +16,41 @@ pub enum Purpose {
     Load,
     /// It is only watched, so it needs a cgroup.
     Watch,
+    /// It is a service, which runs beside the targets.
+    Serve,
 }
 
-/// Checks one target.
+impl Purpose {
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Load | Self::Watch => "target",
+            Self::Serve => "service",
+        }
+    }
+}
+
+/// Checks one target, or what starts a service.
 ///
 /// # Errors
 /// The first rule that is broken, as one sentence.
 pub fn target(spec: &TargetSpec, purpose: Purpose) -> Result<(), PlanError> {
-    usable_name("the name of a target", &spec.name)?;
-    let way = one_way(spec, purpose)?;
-    addresses(spec, way, purpose)?;
-    switches(spec, way)?;
-    limits(spec, way)?;
+    let noun = purpose.noun();
+    usable_name(&format!("the name of a {noun}"), &spec.name)?;
+    let what = &format!("{noun} \"{}\"", spec.name);
+    let way = one_way(spec, what, purpose)?;
+    addresses(spec, what, way, purpose)?;
+    switches(spec, what, way)?;
+    limits(spec, what, way)?;
     match &spec.command {
         Some(command) => ensure(command.first().is_some_and(|program| !program.is_empty()), || {
-            format!("target \"{}\" has an empty `command`: give the program to start", spec.name)
+            format!("{what} has an empty `command`: give the program to start")
         }),
         None => Ok(()),
     }
 }
 
 /// The one key by which the target is found.
-fn one_way(spec: &TargetSpec, purpose: Purpose) -> Result<&'static str, PlanError> {
+fn one_way(spec: &TargetSpec, what: &str, purpose: Purpose) -> Result<&'static str, PlanError> {
     let ways = [
         ("command", spec.command.is_some()),
         ("builtin", spec.builtin.is_some()),
@@ -50,25 +63,22 @@ fn one_way(spec: &TargetSpec, purpose: Purpose) -> Result<&'static str, PlanErro
     match (&set[..], purpose) {
         ([way], _) => Ok(way),
         ([], Purpose::Load) if spec.url.is_some() => Ok("url"),
-        ([], Purpose::Load) => refuse(format!(
-            "target \"{}\" cannot be found: give one of `command`, `builtin`, `container`, \
-             `cgroup`, `pid`, `unit`, or `url` alone",
-            spec.name
+        ([], Purpose::Load | Purpose::Serve) => refuse(format!(
+            "{what} cannot be found: give one of `command`, `builtin`, `container`, `cgroup`, \
+             `pid`, `unit`, or `url` alone"
         )),
         ([], Purpose::Watch) => refuse(
             "nothing to watch: give one of --pid, --cgroup, --container or --unit".to_owned(),
         ),
         (several, _) => refuse(format!(
-            "target \"{}\" is given in {} ways (`{}`): keep one of them",
-            spec.name,
+            "{what} is given in {} ways (`{}`): keep one of them",
             several.len(),
             several.join("`, `")
         )),
     }
 }
 
-fn addresses(spec: &TargetSpec, way: &str, purpose: Purpose) -> Result<(), PlanError> {
-    let name = &spec.name;
+fn addresses(spec: &TargetSpec, what: &str, way: &str, purpose: Purpose) -> Result<(), PlanError> {
     if way == "builtin" {
         let given = [
             ("url", spec.url.is_some()),
@@ -76,82 +86,80 @@ fn addresses(spec: &TargetSpec, way: &str, purpose: Purpose) -> Result<(), PlanE
             ("ready", spec.ready.is_some()),
         ];
         return match given.iter().find(|(_, set)| *set) {
-            Some((key, _)) => refuse(format!(
-                "target \"{name}\" is built in and picks its own address: take `{key}` out"
-            )),
+            Some((key, _)) => {
+                refuse(format!("{what} is built in and picks its own address: take `{key}` out"))
+            }
             None => Ok(()),
         };
     }
     let Some(base) = &spec.url else {
         return ensure(purpose == Purpose::Watch, || {
             format!(
-                "target \"{name}\" has no `url`: say where its requests go, such as \
+                "{what} has no `url`: say where its requests go, such as \
                  http://127.0.0.1:3000/"
             )
         });
     };
-    requestable(base, name)?;
+    requestable(base, what)?;
     match &spec.urls {
         Some(UrlSource::List(list)) => {
             ensure(!list.is_empty(), || {
-                format!("target \"{name}\" has an empty list of `urls`: take it out or fill it")
+                format!("{what} has an empty list of `urls`: take it out or fill it")
             })?;
             for address in list {
-                joined(base, address, name)?;
+                joined(base, address, what)?;
             }
         }
         Some(UrlSource::Named(file)) if file.is_empty() => {
-            refuse(format!("target \"{name}\" has empty `urls`: write \"crawl\" or a file"))?;
+            refuse(format!("{what} has empty `urls`: write \"crawl\" or a file"))?;
         }
         _ => {}
     }
     match &spec.ready {
-        Some(ready) => joined(base, ready, name),
+        Some(ready) => joined(base, ready, what),
         None => Ok(()),
     }
 }
 
-fn joined(base: &Url, address: &str, name: &str) -> Result<(), PlanError> {
+fn joined(base: &Url, address: &str, what: &str) -> Result<(), PlanError> {
     match base.join(address) {
-        Ok(url) => requestable(&url, name),
+        Ok(url) => requestable(&url, what),
         Err(error) => refuse(format!(
-            "target \"{name}\" has an address \"{address}\" that cannot be read ({error}): write \
+            "{what} has an address \"{address}\" that cannot be read ({error}): write \
              it as /path or http://host/path"
         )),
     }
 }
 
 /// Which scheme goes with which protocol is said in `load/`.
-fn requestable(url: &Url, name: &str) -> Result<(), PlanError> {
+fn requestable(url: &Url, what: &str) -> Result<(), PlanError> {
     match url.scheme() {
         "http" | "https" | "ws" | "wss" => Ok(()),
         // `localhost:3000` parses as an address of the scheme `localhost`.
         _ => refuse(format!(
-            "target \"{name}\" is at \"{url}\", which is no http:// address: write it in full, \
+            "{what} is at \"{url}\", which is no http:// address: write it in full, \
              such as http://127.0.0.1:3000/"
         )),
     }
 }
 
-fn switches(spec: &TargetSpec, way: &str) -> Result<(), PlanError> {
-    let name = &spec.name;
+fn switches(spec: &TargetSpec, what: &str, way: &str) -> Result<(), PlanError> {
     ensure(spec.engine.is_none() || way == "container", || {
-        format!("target \"{name}\" has `engine` without `container`: take it out")
+        format!("{what} has `engine` without `container`: take it out")
     })?;
     ensure(!spec.adopt || matches!(way, "container" | "pid" | "unit"), || {
         format!(
-            "target \"{name}\" cannot be adopted: `adopt` is for a running `container`, `pid` or \
+            "{what} cannot be adopted: `adopt` is for a running `container`, `pid` or \
              `unit`"
         )
     })?;
-    ensure(spec.pid != Some(0), || format!("target \"{name}\" has pid 0: give that of a process"))?;
+    ensure(spec.pid != Some(0), || format!("{what} has pid 0: give that of a process"))?;
     ensure(!spec.ready_within.0.is_zero(), || {
-        format!("target \"{name}\" has no time to get ready: raise `ready_within`")
+        format!("{what} has no time to get ready: raise `ready_within`")
     })
 }
 
-fn limits(spec: &TargetSpec, way: &str) -> Result<(), PlanError> {
-    let name = &spec.name;
+fn limits(spec: &TargetSpec, what: &str, way: &str) -> Result<(), PlanError> {
     // Both are started by us; the rest of the ways find what runs already.
     let started = matches!(way, "command" | "builtin");
     let given = [
@@ -163,25 +171,25 @@ fn limits(spec: &TargetSpec, way: &str) -> Result<(), PlanError> {
     ];
     if let Some((key, ..)) = given.iter().find(|(_, set, allowed)| *set && !allowed) {
         return refuse(format!(
-            "target \"{name}\" is given by `{way}`, where `{key}` has no meaning: take it out, or \
+            "{what} is given by `{way}`, where `{key}` has no meaning: take it out, or \
              start the target by `command`"
         ));
     }
     ensure(spec.cpus.is_none_or(|cpus| cpus.is_finite() && cpus > 0.0), || {
-        format!("target \"{name}\" may use no CPU: `cpus` must be above 0, such as 1.0")
+        format!("{what} may use no CPU: `cpus` must be above 0, such as 1.0")
     })?;
     if let Some(list) = &spec.cpuset {
         cpu_list(list)?;
     }
     if let Some(memory) = spec.memory.filter(|memory| *memory < MEMORY_MIN) {
         return refuse(format!(
-            "target \"{name}\" may use {memory} of memory, less than any process needs: write a \
+            "{what} may use {memory} of memory, less than any process needs: write a \
              size with its unit, such as \"512MiB\""
         ));
     }
     match spec.env.keys().find(|key| key.is_empty() || key.contains(['=', '\0'])) {
         Some(key) => refuse(format!(
-            "target \"{name}\" has an environment variable \"{key}\": a name is not empty and has \
+            "{what} has an environment variable \"{key}\": a name is not empty and has \
              no `=`"
         )),
         None => Ok(()),
