@@ -137,6 +137,19 @@ mod tests {
     }
 
     #[test]
+    fn what_a_study_starts_finds_the_runtimes_first() {
+        let root = tempfile::tempdir().unwrap();
+        let study = Study::named("llm-proxy").unwrap();
+        let work = Work::unpack(&study, root.path()).unwrap();
+        let plan = work.plan(study.manifest.part("through").unwrap(), Size::Full, None).unwrap();
+        let first = format!("{}:", work.programs().display());
+        let targets = plan.targets.iter().map(|target| &target.env);
+        let services = plan.services.iter().map(|service| &service.env);
+        assert!(!plan.services.is_empty());
+        assert!(targets.chain(services).all(|env| env["PATH"].starts_with(&first)));
+    }
+
+    #[test]
     fn every_plan_of_every_study_is_one_at_every_size() {
         let root = tempfile::tempdir().unwrap();
         for study in Study::all().unwrap() {
