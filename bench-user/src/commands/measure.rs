@@ -50,9 +50,10 @@ pub(super) fn measure(
 
 /// Everything but an address alone has a cgroup to make or to watch, and a service one to make.
 fn needs_root(plan: &Plan) -> anyhow::Result<()> {
-    let has_kernel_side = plan.targets.iter().any(|target| kind(target) != TargetKind::Url);
+    let is_alone = plan.targets.iter().all(|target| kind(target) == TargetKind::Url);
+    let makes_none = is_alone && plan.services.is_empty();
     anyhow::ensure!(
-        !(has_kernel_side || !plan.services.is_empty()) || rustix::process::geteuid().is_root(),
+        makes_none || rustix::process::geteuid().is_root(),
         "making and watching a cgroup takes root: run it as `sudo bench-user run`, or give only \
          --url for client numbers alone"
     );

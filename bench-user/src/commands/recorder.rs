@@ -2,12 +2,13 @@
 //! written, and a line tells the user.
 
 use bench_user::analyze;
-use bench_user::ladder::{Event, Position, Sink};
+use bench_user::ladder::{Climb, Event, Position, Sink};
 use bench_user::plan::Level;
 use bench_user::record::{RunDir, RunRecord, StageRecord, Start, TargetRecord, Urls};
 use bench_user::report;
-use bench_user::target::{Target, TargetKind};
+use bench_user::target::{Exit, Target, TargetKind};
 use bench_user::units::{show_count, show_ns, show_per_request};
+use url::Url;
 
 /// The record so far and where it is kept.
 pub(crate) struct Recorder {
@@ -71,6 +72,43 @@ impl Recorder {
             Level { connections: position.connections, offered_rps: position.offered_rps },
         ));
     }
+
+    fn started(&mut self, climb: Climb, target: &Target, urls: &[Url]) {
+        self.start = Some(start(target));
+        let record = self.target(climb.target);
+        record.kind = target.handle.kind;
+        record.cgroup = target.handle.cgroup.clone().map(|dir| dir.display().to_string());
+        record.urls = Urls {
+            count: urls.len(),
+            first: urls.first().map(ToString::to_string).unwrap_or_default(),
+        };
+        record.image = target.image().cloned();
+        record.startup_ms = record.startup_ms.or(target.startup_ms());
+        if record.idle.is_none() {
+            record.idle = Some(target.idle());
+        }
+        record.notes.clone_from(&target.notes);
+        record.proxy.clone_from(&target.proxy);
+        for note in target.notes.iter().chain(&target.proxy) {
+            self.say(&format!("note: {note}"));
+        }
+    }
+
+    fn service_ended(&mut self, service: usize, exit: Exit) {
+        let service = &mut self.record.services[service];
+        let name = &service.name;
+        let said = (!exit.by_us).then(|| {
+            format!(
+                "warning: the service `{name}` ended by itself: {exit}; the stages since \
+                 are invalid, and its output is in {}",
+                self.dir.logs_dir().display()
+            )
+        });
+        let is_told = service.exit.replace(exit).is_some();
+        if let Some(said) = said.filter(|_| !is_told) {
+            self.say(&said);
+        }
+    }
 }
 
 impl Sink for Recorder {
@@ -87,26 +125,7 @@ impl Sink for Recorder {
                 self.say(&format!("{name}: a warm-up for `max_overhead` ..."));
                 return Ok(());
             }
-            Event::Started { climb, target, urls } => {
-                self.start = Some(start(target));
-                let record = self.target(climb.target);
-                record.kind = target.handle.kind;
-                record.cgroup = target.handle.cgroup.clone().map(|dir| dir.display().to_string());
-                record.urls = Urls {
-                    count: urls.len(),
-                    first: urls.first().map(ToString::to_string).unwrap_or_default(),
-                };
-                record.image = target.image().cloned();
-                record.startup_ms = record.startup_ms.or(target.startup_ms());
-                if record.idle.is_none() {
-                    record.idle = Some(target.idle());
-                }
-                record.notes.clone_from(&target.notes);
-                record.proxy.clone_from(&target.proxy);
-                for note in target.notes.iter().chain(&target.proxy) {
-                    self.say(&format!("note: {note}"));
-                }
-            }
+            Event::Started { climb, target, urls } => self.started(climb, target, urls),
             Event::StageBegins { climb, position } => {
                 self.begins(climb.target, position);
                 return Ok(());
@@ -129,21 +148,7 @@ impl Sink for Recorder {
                     target.exit = exit.cloned();
                 }
             }
-            Event::ServiceEnded { service, exit } => {
-                let service = &mut self.record.services[service];
-                let name = &service.name;
-                let said = (!exit.by_us).then(|| {
-                    format!(
-                        "warning: the service `{name}` ended by itself: {exit}; the stages since \
-                         are invalid, and its output is in {}",
-                        self.dir.logs_dir().display()
-                    )
-                });
-                let is_told = service.exit.replace(exit).is_some();
-                if let Some(said) = said.filter(|_| !is_told) {
-                    self.say(&said);
-                }
-            }
+            Event::ServiceEnded { service, exit } => self.service_ended(service, exit),
             Event::Warning(text) => {
                 self.say(&format!("warning: {text}"));
                 return Ok(());
