@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use bench_user::cli::{StudyCommand, StudyResultsArgs, StudyRunArgs};
 use bench_user::ladder::{Interrupt, RunEnd};
+use bench_user::plan::Plan;
 use bench_user::record::{self, RunRecord};
 use bench_user::study::table::{self, Records};
 use bench_user::study::{Part, Size, Study, StudyError, Work, setup};
-use bench_user::{clock, report};
+use bench_user::{claims, clock, report};
 
+use super::recorder::Recorder;
 use super::{Outcome, format, measure, print, say};
 
 /// Below a study's folder: a folder for every time it was run, with one for every part.
@@ -40,8 +42,7 @@ fn list() -> anyhow::Result<Outcome> {
 fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
     let study = Study::named(&args.name)?;
     let size = size(args);
-    let mut parts = chosen(&study, &args.part)?;
-    parts.retain(|part| size != Size::Smoke || !part.not_in_smoke);
+    let parts = chosen(&study, &args.part, size)?;
     anyhow::ensure!(
         rustix::process::geteuid().is_root(),
         "making and watching cgroups takes root: run it as `sudo bench-user study run {}`",
@@ -58,30 +59,23 @@ fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
         interrupt.signal().is_some()
     })?;
     let id = record::new_id(&clock::wall_rfc3339(), fastrand::u32(..));
-    let results = work.folder.join(RESULTS).join(id);
+    let results = work.folder.join(RESULTS).join(format!("{id}{}", ending(size)));
     let mut records = Records::new();
     let mut failed = Vec::new();
     for part in parts {
         tell(&format!("{}: part {}: {}", study.name, part.name, part.about));
-        let rates = rates(part, &records)?;
-        let plan = work.plan(part, size, rates)?;
-        measure::can_run(&plan)?;
         let out = results.join(&part.name);
-        let (recorder, ended) = measure::measure(&plan, Some(&out), args.quiet, &interrupt)?;
-        records.insert(part.name.clone(), recorder.record);
-        match ended.with_context(|| format!("part {}", part.name)) {
-            Ok(RunEnd::Done) => {}
-            Ok(RunEnd::Interrupted(signal)) => {
-                anyhow::bail!(
-                    "{signal} ended the study (what is finished is in {})",
-                    results.display()
-                )
-            }
-            // The other parts can still be measured.
-            Err(error) => {
-                say(&format!("warning: {error:#}"));
-                failed.push(&*part.name);
-            }
+        let measured = measured(part, &work, size, &mut records, |plan| {
+            measure::measure(plan, Some(&out), args.quiet, &interrupt)
+        });
+        // The other parts can still be measured.
+        if let Err(error) = measured {
+            say(&format!("warning: part {}: {error:#}", part.name));
+            failed.push(&*part.name);
+        }
+        if let Some(signal) = interrupt.signal() {
+            let kept = results.display();
+            anyhow::bail!("{signal} ended the study (what is finished is in {kept})");
         }
     }
     show(&study, &records, args.format)?;
@@ -90,8 +84,46 @@ fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
         "not every part could be run ({}): the warnings above say why",
         failed.join(", ")
     );
-    Ok(Outcome::Done)
+    // Figures of fractions of a second answer nothing.
+    let claims: Vec<_> = records.into_values().flat_map(|run| run.claims).collect();
+    Ok(match size {
+        Size::Smoke => Outcome::Done,
+        Size::Full | Size::Quick => Outcome::Answered(claims::exit_code(&claims)),
+    })
 }
+
+/// Runs one part and keeps its record, however it ended.
+fn measured(
+    part: &Part,
+    work: &Work,
+    size: Size,
+    records: &mut Records,
+    run: impl FnOnce(&Plan) -> anyhow::Result<(Recorder, anyhow::Result<RunEnd>)>,
+) -> anyhow::Result<()> {
+    let rates = rates(part, records)?;
+    let plan = work.plan(part, size, rates)?;
+    measure::can_run(&plan)?;
+    let (recorder, ended) = run(&plan)?;
+    let death = recorder.death();
+    records.insert(part.name.clone(), recorder.record);
+    ended?;
+    match death {
+        Some(sentence) => anyhow::bail!(sentence),
+        None => Ok(()),
+    }
+}
+
+/// Tells the results of one size from those of another.
+const fn ending(size: Size) -> &'static str {
+    match size {
+        Size::Full => "",
+        Size::Quick => "-quick",
+        Size::Smoke => SMOKE,
+    }
+}
+
+/// Ends the folder of results whose figures say nothing.
+const SMOKE: &str = "-smoke";
 
 fn size(args: &StudyRunArgs) -> Size {
     match (args.quick, args.smoke) {
@@ -102,18 +134,21 @@ fn size(args: &StudyRunArgs) -> Size {
 }
 
 /// The parts that were asked for, with those before them that they take rates of, in their order.
-fn chosen<'s>(study: &'s Study, names: &[String]) -> anyhow::Result<Vec<&'s Part>> {
+fn chosen<'s>(study: &'s Study, names: &[String], size: Size) -> anyhow::Result<Vec<&'s Part>> {
     let manifest = &study.manifest;
-    if names.is_empty() {
-        return Ok(manifest.parts.iter().collect());
-    }
-    let mut wanted = Vec::new();
+    let mut wanted: Vec<&str> = Vec::new();
     for name in names {
         let part = manifest.part(name).ok_or_else(|| study.no_part(name))?;
-        wanted.push(&*part.name);
+        wanted.push(&part.name);
         wanted.extend(part.rates.iter().map(|rates| &*rates.part));
     }
-    Ok(manifest.parts.iter().filter(|part| wanted.contains(&&*part.name)).collect())
+    let is_wanted = |part: &&Part| {
+        (names.is_empty() || wanted.contains(&&*part.name))
+            && !(size == Size::Smoke && part.not_in_smoke)
+    };
+    let parts: Vec<_> = manifest.parts.iter().filter(is_wanted).collect();
+    anyhow::ensure!(!parts.is_empty(), "with --smoke none of these parts is run: take --quick");
+    Ok(parts)
 }
 
 /// Rates of a part as shares of the lowest peak that another one found.
@@ -121,7 +156,7 @@ fn rates(part: &Part, records: &Records) -> anyhow::Result<Option<Vec<f64>>> {
     let Some(wanted) = &part.rates else { return Ok(None) };
     let peaks = records.get(&wanted.part).and_then(table::lowest_peak);
     let peak = peaks.with_context(|| {
-        format!("part {} takes its rates of part {}, which has no peak", part.name, wanted.part)
+        format!("it takes its rates of part {}, which has no peak", wanted.part)
     })?;
     Ok(Some(wanted.shares.iter().map(|share| (share * peak).round().max(1.0)).collect()))
 }
@@ -143,6 +178,7 @@ fn results(args: &StudyResultsArgs) -> anyhow::Result<Outcome> {
             );
             continue;
         };
+        say(&format!("{}: from {}", study.name, last.display()));
         show(&study, &records(&study, &last)?, args.format)?;
         shown += 1;
     }
@@ -155,10 +191,12 @@ fn results(args: &StudyResultsArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The newest folder of results; their names begin with the date.
+/// The newest folder of results, but for those whose figures say nothing; their names begin with the
+/// date.
 fn last(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?;
-    entries.filter_map(|entry| Some(entry.ok()?.path())).max()
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.filter(|path| !path.to_string_lossy().ends_with(SMOKE)).max()
 }
 
 fn records(study: &Study, folder: &Path) -> anyhow::Result<Records> {

@@ -65,6 +65,9 @@ impl<'a> Expedition<'a> {
     /// The first that cannot be started.
     pub(super) fn start_services(&mut self) -> Result<()> {
         for service in &self.plan.services {
+            if self.interrupt.signal().is_some() {
+                return Ok(());
+            }
             let spec = self.placed(service.as_target());
             // Whatever the load speaks, a service speaks HTTP/1.1 of its own.
             let fetcher = Fetcher::default();

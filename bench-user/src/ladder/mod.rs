@@ -245,6 +245,9 @@ pub fn run(
 fn climb_all(expedition: &mut Expedition<'_>, sink: &mut dyn Sink) -> Result<RunEnd> {
     let Expedition { plan, interrupt, .. } = *expedition;
     expedition.start_services()?;
+    if let Some(signal) = interrupt.signal() {
+        return Ok(RunEnd::Interrupted(signal));
+    }
     expedition.find_all()?;
     expedition.try_probes(sink)?;
     expedition.keep_limit(sink)?;

@@ -54,10 +54,15 @@ impl Expedition<'_> {
         if !is_watched || self.interrupt.signal().is_some() {
             return Ok(None);
         }
-        let Some((target, urls)) = self.begin(place)? else { return Ok(None) };
+        let Some((mut target, urls)) = self.begin(place)? else { return Ok(None) };
         sink.event(Event::Warmed { place, target: &target })?;
         let warmed = self.warm_up(place, &target, urls);
+        let exit = target.poll_exit();
         target.stop();
+        if let Some(exit) = exit {
+            let name = &self.plan.targets[place].name;
+            bail!("target `{name}` ended by itself in the warm-up for `max_overhead`: {exit}");
+        }
         warmed
     }
 
@@ -81,6 +86,7 @@ impl Expedition<'_> {
         let start_ns = clock::now_ns() + plan.ladder.warmup.as_ns();
         let window = Window { start_ns, end_ns: start_ns + plan.ladder.duration.as_ns() };
         let load = generator.begin(setup::of_stage(&plan.load, position, window))?;
+        observers.prepare();
         observers.begin_calibration();
         let is_whole = self.interrupt.wait_until(start_ns);
         observers.end_calibration();

@@ -36,7 +36,7 @@ use serde::Serialize;
 
 pub use compare::Side;
 pub use export::stacks::{StackChoice, StackKind};
-pub use study::{Checked, Evidence};
+pub use study::{Checked, Evidence, EvidenceSide};
 
 use crate::measured::Measured;
 use crate::observe::{ProbeEstimate, Sample};

@@ -27,10 +27,19 @@ pub struct Checked {
 pub struct Evidence {
     /// Its dotted name.
     pub metric: String,
+    /// Of each target.
+    pub sides: Vec<EvidenceSide>,
+}
+
+/// A metric of one target.
+#[derive(Debug, Clone, Serialize)]
+pub struct EvidenceSide {
+    /// The target.
+    pub target: String,
     /// Where it was measured.
     pub level: Level,
-    /// By target; the reason where it was not measured.
-    pub values: Vec<(String, Result<Estimate, String>)>,
+    /// The reason where it was not measured.
+    pub value: Result<Estimate, String>,
 }
 
 fn answered<S: serde::Serializer>(
@@ -97,10 +106,15 @@ fn item(row: &Checked) -> Item {
 }
 
 fn shown(evidence: &Evidence) -> String {
-    let value = |(target, value): &(String, Result<Estimate, String>)| match value {
-        Ok(value) => format!("{target} {}", figures::show_estimate(&evidence.metric, value)),
-        Err(why) => format!("{target} {NONE} ({why})"),
-    };
-    let values: Vec<_> = evidence.values.iter().map(value).collect();
-    format!("`{}` at {}: {}", evidence.metric, evidence.level, values.join(", "))
+    let sides: Vec<_> =
+        evidence.sides.iter().map(|side| shown_side(&evidence.metric, side)).collect();
+    format!("`{}`: {}", evidence.metric, sides.join(", "))
+}
+
+fn shown_side(metric: &str, side: &EvidenceSide) -> String {
+    let EvidenceSide { target, level, value } = side;
+    match value {
+        Ok(value) => format!("{target} {} at {level}", figures::show_estimate(metric, value)),
+        Err(why) => format!("{target} {NONE} at {level} ({why})"),
+    }
 }

@@ -25,6 +25,8 @@ const PROGRAMS: [(&str, &str); 3] = [
     ("deno", "@deno/linux-x64-glibc/deno"),
 ];
 
+const NPM: &str = "npm";
+
 /// How often it is looked whether a step has ended or is to end.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -54,7 +56,7 @@ pub fn set_up(
 }
 
 fn install(does: &str) -> Step {
-    let words = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"];
+    let words = [NPM, "ci", "--ignore-scripts", "--no-audit", "--no-fund"];
     let command = words.map(str::to_owned).into();
     Step { does: does.to_owned(), command, env: [].into() }
 }
@@ -78,9 +80,13 @@ impl Steps<'_> {
         }
         let stamp = folder.join(".set-up");
         let wanted = fingerprint((name, folder), steps)?;
-        if fs::read_to_string(&stamp).is_ok_and(|seen| seen == wanted) {
+        let installs = steps.iter().any(|step| step.command[0] == NPM);
+        let is_whole = !installs || folder.join("node_modules").is_dir();
+        if is_whole && fs::read_to_string(&stamp).is_ok_and(|seen| seen == wanted) {
             return Ok(());
         }
+        // A step that fails half-way leaves nothing that counts as fresh.
+        drop(fs::remove_file(&stamp));
         for step in steps {
             say(&format!("{} (in {})", step.does, folder.display()));
             self.run(folder, step)?;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::manifest::{Manifest, Sentence};
 use crate::analyze::{estimate, levels};
-use crate::plan::Level;
+use crate::plan::{Level, NamedStages, StageSelector};
 use crate::record::{ClaimResult, RunRecord, StageClaim};
-use crate::report::{Checked, Evidence};
+use crate::report::{Checked, Evidence, EvidenceSide as Side};
 
 /// The records of a study's parts, by name.
 pub type Records = BTreeMap<String, RunRecord>;
@@ -47,28 +47,36 @@ fn answer<'r>(
 
 /// The metrics of the sentence for both targets of its claim, at the level that decided it.
 fn evidence(sentence: &Sentence, run: &RunRecord, result: &ClaimResult) -> Vec<Evidence> {
-    let Some(level) = level(result) else { return Vec::new() };
     let named = [&result.claim.against, &result.claim.of].into_iter().flatten();
     let mut names: Vec<&String> = named.collect();
     if names.is_empty() {
         names = run.targets.iter().map(|target| &target.name).collect();
     }
     let figures = |metric: &String| {
-        let of = |name: &&String| {
-            let target = run.targets.iter().find(|target| &target.name == *name)?;
-            let steps = levels::steps(run, target);
-            let step = steps.iter().find(|step| step.level == level)?;
-            let value = estimate::of_level(&step.stages, metric);
-            Some(((*name).clone(), value))
-        };
-        let values = names.iter().filter_map(of).collect();
-        Evidence { metric: metric.clone(), level, values }
+        let side = |name: &&String| side(run, result, name, metric);
+        Evidence { metric: metric.clone(), sides: names.iter().filter_map(side).collect() }
     };
     sentence.evidence.iter().map(figures).collect()
 }
 
-/// Of the stages that gave the answer, the last: that under the highest load.
-fn level(result: &ClaimResult) -> Option<Level> {
+fn side(run: &RunRecord, result: &ClaimResult, name: &str, metric: &str) -> Option<Side> {
+    let target = run.targets.iter().find(|target| target.name == name)?;
+    let level = level(run, result, name)?;
+    let steps = levels::steps(run, target);
+    let value = match steps.iter().find(|step| step.level == level) {
+        Some(step) => estimate::of_level(&step.stages, metric),
+        None => Err("this level was not reached".to_owned()),
+    };
+    Some(Side { target: name.to_owned(), level, value })
+}
+
+/// Of a claim about peaks, each target's own. Else, of the stages that gave the answer, the last: that
+/// under the highest load.
+fn level(run: &RunRecord, result: &ClaimResult, target: &str) -> Option<Level> {
+    if result.claim.stages == StageSelector::Named(NamedStages::Peak) {
+        let ladders = &run.analysis.as_ref()?.ladders;
+        return ladders.iter().find(|ladder| ladder.target == target)?.peak();
+    }
     let gave = |stage: &&StageClaim| stage.verdict == result.verdict;
     let stage = result.stages.iter().rfind(gave).or(result.stages.last())?;
     Some(stage.level())

@@ -10,7 +10,8 @@ const FILES = 50;
 rmSync(SLOW, { recursive: true, force: true });
 mkdirSync(SLOW, { recursive: true });
 const paths = Array.from({ length: FILES }, (_, n) => `${SLOW}/${n}`);
-spawnSync("mkfifo", paths);
+const made = spawnSync("mkfifo", paths);
+if (made.status !== 0) throw new Error(`mkfifo: ${made.error ?? made.stderr}`);
 const write = 'while :; do sleep 0.1; head -c 16384 /dev/zero > "$0"; done';
 const writers = paths.map((path) => spawn("sh", ["-c", write, path], { stdio: "ignore" }));
 for (const signal of ["SIGTERM", "SIGINT"]) {

@@ -1,6 +1,6 @@
 // When the next message is published, the same in every runtime: one a turn of the event loop, for
 // as long as every client takes them, and no faster than the slowest of them. With INTERVAL_MS one
-// every so often instead, whatever the clients do.
+// every so often instead.
 
 // A client that has more than this before it is behind, bytes.
 const BEHIND = 64 * 1024;

@@ -5,10 +5,11 @@
 //! One stage cannot show it: a server with little to do looks the same. So the stages of its climb
 //! are asked, from its knee on: the first whose rate is within 5 % of the highest. Where the climb
 //! goes on from there to at least a quarter more connections, the rate did not rise with them, and
-//! "not saturated" would be wrong. Closed loop only, where connections are what asks for more.
+//! "not saturated" would be wrong; unless a stage from there on has a limit that is known, which
+//! the others come close to. Closed loop only, where connections are what asks for more.
 
 use crate::analyze::validity::Judge;
-use crate::record::{Loop, StageRecord, TargetRecord};
+use crate::record::{Bottleneck, Loop, StageRecord, TargetRecord};
 use crate::units::{show_count, show_ns};
 
 use super::percent;
@@ -41,6 +42,15 @@ pub(super) fn evidence(
     climb.sort_by_key(|s| s.connections);
     let highest = climb.iter().map(|s| s.load.achieved_rps).max_by(f64::total_cmp)?;
     let knee = climb.iter().find(|s| s.load.achieved_rps >= FLAT * highest)?;
+    // Where a stage past the knee names a limit, that is what the others come close to.
+    let is_named = |s: &&&StageRecord| {
+        let limit = s.verdict.bottleneck;
+        s.connections >= knee.connections
+            && !matches!(limit, Bottleneck::None | Bottleneck::Unknown)
+    };
+    if climb.iter().any(|s| is_named(&s)) {
+        return None;
+    }
     let last = climb.last()?;
     let is_flat = f64::from(last.connections) >= WIDER * f64::from(knee.connections);
     (is_flat && stage.connections >= knee.connections).then(|| {
@@ -153,6 +163,17 @@ mod tests {
             }
         });
         assert_eq!(limits(&refused), [Bottleneck::None; 4]);
+    }
+
+    #[test]
+    fn the_limit_of_a_later_stage_is_what_the_others_come_close_to() {
+        let run = judged(&FLATTENS, |stage| {
+            if stage.connections == 64 {
+                stage.cgroup.cpu_limit = Measured::Value(0.6);
+            }
+        });
+        use Bottleneck::{CpuQuota, None};
+        assert_eq!(limits(&run), [None, None, None, CpuQuota]);
     }
 
     #[test]
