@@ -20,7 +20,7 @@ use super::levels::Step;
 use crate::plan::Level;
 
 /// Share of the peak that the knee reaches.
-const KNEE: f64 = 0.95;
+pub(super) const KNEE: f64 = 0.95;
 
 /// Fewest rates with a p99 in which a knee is looked for: one on each side of it.
 const KNEE_FROM: usize = 3;

@@ -6,6 +6,9 @@ use clap::{Args, Subcommand};
 
 use super::value::Format;
 
+/// Where studies are kept where the user names no folder, below the current directory.
+const STUDIES: &str = "bench-studies";
+
 /// Check the claims of published articles on this machine
 #[derive(Debug, Args)]
 pub struct StudyArgs {
@@ -40,7 +43,7 @@ pub struct StudyRunArgs {
     #[arg(long, value_name = "NAME")]
     pub part: Vec<String>,
     /// Folder that studies are unpacked, set up and measured in
-    #[arg(long, value_name = "FOLDER", default_value = "bench-studies")]
+    #[arg(long, value_name = "FOLDER", default_value = STUDIES)]
     pub dir: PathBuf,
     /// Only the table at the end
     #[arg(long, short)]
@@ -56,7 +59,7 @@ pub struct StudyResultsArgs {
     /// Names of studies; default: every one that was run
     pub names: Vec<String>,
     /// Folder that studies were run in
-    #[arg(long, value_name = "FOLDER", default_value = "bench-studies")]
+    #[arg(long, value_name = "FOLDER", default_value = STUDIES)]
     pub dir: PathBuf,
     /// How the tables are written
     #[arg(long, value_enum, default_value_t = Format::Text)]

@@ -129,10 +129,9 @@ impl Steps<'_> {
 
     /// As the user behind sudo: packages of others have no business with root.
     fn command(&self, folder: &Path, step: &Step) -> Command {
-        let inherited = std::env::var("PATH").unwrap_or_default();
-        let path = format!("{}:{inherited}", self.work.programs().display());
         let mut command = Command::new(&step.command[0]);
-        command.args(&step.command[1..]).current_dir(folder).env("PATH", path).envs(&step.env);
+        command.args(&step.command[1..]).current_dir(folder);
+        command.env("PATH", self.work.path()).envs(&step.env);
         command.process_group(0);
         if let Some((uid, gid)) = self.work.owner {
             command.uid(uid).gid(gid);

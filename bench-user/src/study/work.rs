@@ -11,9 +11,6 @@ use super::manifest::{Part, Size};
 use crate::host::owner::{Owner, make_file, make_folder, owner_from_sudo};
 use crate::plan::{Plan, file};
 
-/// Where studies are kept where the user names no folder, below the current directory.
-pub const STUDIES: &str = "bench-studies";
-
 /// The working folder of one study, beside that of the runtimes.
 #[derive(Debug)]
 pub struct Work {
@@ -62,6 +59,12 @@ impl Work {
         self.runtimes.join("bin")
     }
 
+    /// Our `PATH` with the runtimes first.
+    pub(super) fn path(&self) -> String {
+        let inherited = std::env::var("PATH").unwrap_or_default();
+        format!("{}:{inherited}", self.programs().display())
+    }
+
     /// The plan of a part, as it is run at this size: its file with the changes of the manifest, and
     /// every command with the runtimes first in its `PATH`.
     ///
@@ -98,8 +101,7 @@ impl Work {
     }
 
     fn lead_paths(&self, plan: &mut Plan) {
-        let inherited = std::env::var("PATH").unwrap_or_default();
-        let path = format!("{}:{inherited}", self.programs().display());
+        let path = self.path();
         let targets = plan.targets.iter_mut().filter(|target| target.command.is_some());
         let services = plan.services.iter_mut().map(|service| &mut service.env);
         for env in targets.map(|target| &mut target.env).chain(services) {

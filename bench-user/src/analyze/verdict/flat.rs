@@ -8,14 +8,12 @@
 //! "not saturated" would be wrong; unless a stage from there on has a limit that is known, which
 //! the others come close to. Closed loop only, where connections are what asks for more.
 
+use crate::analyze::saturation::KNEE;
 use crate::analyze::validity::Judge;
 use crate::record::{Bottleneck, Loop, StageRecord, TargetRecord};
 use crate::units::{show_count, show_ns};
 
 use super::percent;
-
-/// Share of the highest rate of a climb from which on the rate counts as flat.
-const FLAT: f64 = 0.95;
 
 /// So many times the connections at the knee must be reached: a rate that rises with them is
 /// then 20 % below, four times the 5 %.
@@ -41,7 +39,7 @@ pub(super) fn evidence(
     let mut climb: Vec<&StageRecord> = target.stages.iter().filter(is_asked).collect();
     climb.sort_by_key(|s| s.connections);
     let highest = climb.iter().map(|s| s.load.achieved_rps).max_by(f64::total_cmp)?;
-    let knee = climb.iter().find(|s| s.load.achieved_rps >= FLAT * highest)?;
+    let knee = climb.iter().find(|s| s.load.achieved_rps >= KNEE * highest)?;
     // Where a stage past the knee names a limit, that is what the others come close to.
     let is_named = |s: &&&StageRecord| {
         let limit = s.verdict.bottleneck;
