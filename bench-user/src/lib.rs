@@ -12,7 +12,7 @@
 //!
 //! Invariants, the first four tested by `cargo xtask tidy`:
 //! 1. `record`, `analyze`, `claims` and `report` never touch the measured system (only
-//!    `record/store.rs` does file I/O), so a report needs no root and can be made a year later.
+//!    `record/store` does file I/O), so a report needs no root and can be made a year later.
 //! 2. `load` and `observe` never name each other: client numbers and kernel numbers stay
 //!    independent witnesses. Only `ladder` knows both.
 //! 3. Only `main.rs` and `commands/` print; `report` renders into a writer.

@@ -1,6 +1,6 @@
 //! What a run leaves behind: plain, versioned serde data, enough to make every report again.
 //!
-//! The field comments are the reference of the format. Only `store.rs` touches files; nothing
+//! The field comments are the reference of the format. Only `store` touches files; nothing
 //! here touches the measured system.
 
 mod findings;

@@ -4,13 +4,16 @@
 //! The only file I/O of the pure half of the program. It holds no wall clock and no randomness:
 //! the caller names the run.
 
+mod reading;
+
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown, lchown};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+pub use self::reading::{parse, read};
 
+use self::reading::decode;
 use super::{RunRecord, SCHEMA};
 use crate::host::owner::{make_folder, owner_from_sudo};
 
@@ -205,43 +208,6 @@ impl RunDir {
             _ => io_error("make the folder", folder, cause),
         })
     }
-}
-
-/// Reads a record: the folder of a run, or the file itself.
-///
-/// # Errors
-/// [`StoreError::Missing`], [`StoreError::Schema`] for another version of the format,
-/// [`StoreError::NotARecord`] with the place of the problem, or what the kernel said.
-pub fn read(path: &Path) -> Result<RunRecord, StoreError> {
-    let file = if path.is_dir() { path.join(FILE) } else { path.to_path_buf() };
-    let text = fs::read(&file).map_err(|cause| match cause.kind() {
-        io::ErrorKind::NotFound => StoreError::Missing(path.to_path_buf()),
-        _ => io_error("read", &file, cause),
-    })?;
-    parse(&text, &file)
-}
-
-/// Parses the text of a record. `path` stands for it in errors.
-///
-/// # Errors
-/// [`StoreError::Schema`] and [`StoreError::NotARecord`], as [`read`].
-pub fn parse(text: &[u8], path: &Path) -> Result<RunRecord, StoreError> {
-    let broken = |problem: String| StoreError::NotARecord { path: path.into(), problem };
-    let Head { schema } = serde_json::from_slice(text).map_err(|e| broken(e.to_string()))?;
-    if schema != SCHEMA {
-        return Err(StoreError::Schema { path: path.into(), found: schema });
-    }
-    decode(text).map_err(|e| broken(format!("at {}: {}", e.path(), e.inner())))
-}
-
-/// The part of a record that every version of the format has.
-#[derive(Deserialize)]
-struct Head {
-    schema: String,
-}
-
-fn decode(text: &[u8]) -> Result<RunRecord, serde_path_to_error::Error<serde_json::Error>> {
-    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(text))
 }
 
 /// JSON has no NaN and no infinity: `serde_json` would write `null`, which reads as "not there"

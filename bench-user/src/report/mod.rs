@@ -36,7 +36,7 @@ use serde::Serialize;
 
 pub use compare::Side;
 pub use export::stacks::{StackChoice, StackKind};
-pub use study::{Checked, Evidence, EvidenceSide};
+pub use study::{Checked, Evidence, EvidenceSide, Known};
 
 use crate::measured::Measured;
 use crate::observe::{ProbeEstimate, Sample};

@@ -39,7 +39,17 @@ pub struct EvidenceSide {
     /// Where it was measured.
     pub level: Level,
     /// The reason where it was not measured.
-    pub value: Result<Estimate, String>,
+    pub value: Result<Known, String>,
+}
+
+/// What is known of a metric, or what stands in its place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Known {
+    /// A figure with its interval.
+    Figure(Estimate),
+    /// Names with their figures.
+    Words(String),
 }
 
 fn answered<S: serde::Serializer>(
@@ -108,13 +118,16 @@ fn item(row: &Checked) -> Item {
 fn shown(evidence: &Evidence) -> String {
     let sides: Vec<_> =
         evidence.sides.iter().map(|side| shown_side(&evidence.metric, side)).collect();
-    format!("`{}`: {}", evidence.metric, sides.join(", "))
+    format!("`{}`: {}", evidence.metric, sides.join("; "))
 }
 
 fn shown_side(metric: &str, side: &EvidenceSide) -> String {
     let EvidenceSide { target, level, value } = side;
     match value {
-        Ok(value) => format!("{target} {} at {level}", figures::show_estimate(metric, value)),
+        Ok(Known::Figure(value)) => {
+            format!("{target} {} at {level}", figures::show_estimate(metric, value))
+        }
+        Ok(Known::Words(words)) => format!("{target} at {level}: {words}"),
         Err(why) => format!("{target} {NONE} at {level} ({why})"),
     }
 }

@@ -13,6 +13,8 @@ use crate::plan::suggest;
 #[derive(Embed)]
 #[folder = "studies/"]
 #[exclude = "*/node_modules/*"]
+#[exclude = "records/*"]
+#[exclude = "RESULTS.md"]
 struct Embedded;
 
 /// The name of a manifest in its folder.

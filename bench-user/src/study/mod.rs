@@ -11,6 +11,7 @@ pub mod files;
 pub mod manifest;
 pub mod setup;
 pub mod table;
+pub mod words;
 pub mod work;
 
 pub use files::{Study, StudyError};

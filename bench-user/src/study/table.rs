@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::manifest::{Manifest, Sentence};
+use super::words;
 use crate::analyze::{estimate, levels};
 use crate::plan::{Level, NamedStages, StageSelector};
-use crate::record::{ClaimResult, RunRecord, StageClaim};
-use crate::report::{Checked, Evidence, EvidenceSide as Side};
+use crate::record::{ClaimResult, RunRecord, StageClaim, StageRecord};
+use crate::report::{Checked, Evidence, EvidenceSide as Side, Known};
 
 /// The records of a study's parts, by name.
 pub type Records = BTreeMap<String, RunRecord>;
@@ -64,10 +65,17 @@ fn side(run: &RunRecord, result: &ClaimResult, name: &str, metric: &str) -> Opti
     let level = level(run, result, name)?;
     let steps = levels::steps(run, target);
     let value = match steps.iter().find(|step| step.level == level) {
-        Some(step) => estimate::of_level(&step.stages, metric),
+        Some(step) => known(metric, &step.stages),
         None => Err("this level was not reached".to_owned()),
     };
     Some(Side { target: name.to_owned(), level, value })
+}
+
+fn known(metric: &str, stages: &[&StageRecord]) -> Result<Known, String> {
+    match words::of_level(metric, stages) {
+        Some(words) => words.map(Known::Words),
+        None => estimate::of_level(stages, metric).map(Known::Figure),
+    }
 }
 
 /// Of a claim about peaks, each target's own. Else, of the stages that gave the answer, the last: that
