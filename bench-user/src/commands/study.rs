@@ -7,6 +7,7 @@ use bench_user::cli::{StudyCommand, StudyResultsArgs, StudyRunArgs};
 use bench_user::ladder::{Interrupt, RunEnd};
 use bench_user::plan::Plan;
 use bench_user::record::{self, RunRecord};
+use bench_user::report::StudyResults;
 use bench_user::study::table::{self, Records};
 use bench_user::study::{Part, Size, Study, StudyError, Work, setup};
 use bench_user::{claims, clock, report};
@@ -78,7 +79,7 @@ fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
             anyhow::bail!("{signal} ended the study (what is finished is in {kept})");
         }
     }
-    show(&study, &records, args.format)?;
+    show(&[answered(&study, size, &records)], args.format)?;
     anyhow::ensure!(
         failed.is_empty(),
         "not every part could be run ({}): the warnings above say why",
@@ -120,6 +121,12 @@ const fn ending(size: Size) -> &'static str {
         Size::Quick => "-quick",
         Size::Smoke => SMOKE,
     }
+}
+
+/// The size of what is in a folder of results.
+fn size_of(folder: &Path) -> Size {
+    let is = |size: &Size| folder.to_string_lossy().ends_with(ending(*size));
+    [Size::Smoke, Size::Quick].into_iter().find(is).unwrap_or(Size::Full)
 }
 
 /// Ends the folder of results whose figures say nothing.
@@ -166,7 +173,7 @@ fn results(args: &StudyResultsArgs) -> anyhow::Result<Outcome> {
         [] => Study::all()?,
         names => names.iter().map(|name| Study::named(name)).collect::<Result<_, StudyError>>()?,
     };
-    let mut shown = 0;
+    let mut found = Vec::new();
     for study in studies {
         let folder = args.dir.join(&study.name).join(RESULTS);
         let Some(last) = last(&folder) else {
@@ -179,15 +186,18 @@ fn results(args: &StudyResultsArgs) -> anyhow::Result<Outcome> {
             continue;
         };
         say(&format!("{}: from {}", study.name, last.display()));
-        show(&study, &records(&study, &last)?, args.format)?;
-        shown += 1;
+        let records = records(&study, &last)?;
+        found.push((study, size_of(&last), records));
     }
     anyhow::ensure!(
-        shown > 0,
+        !found.is_empty(),
         "no study was run in {}: run one with `sudo bench-user study run NAME`, or name the folder \
          with --dir",
         args.dir.display()
     );
+    let found: Vec<_> =
+        found.iter().map(|(study, size, records)| answered(study, *size, records)).collect();
+    show(&found, args.format)?;
     Ok(Outcome::Done)
 }
 
@@ -211,7 +221,17 @@ fn records(study: &Study, folder: &Path) -> anyhow::Result<Records> {
     Ok(records)
 }
 
-fn show(study: &Study, records: &Records, wanted: bench_user::cli::Format) -> anyhow::Result<()> {
-    let rows = table::rows(&study.manifest, records);
-    print(|out| report::study(&study.title(), &rows, format(wanted), out))
+fn answered<'r>(study: &'r Study, size: Size, records: &'r Records) -> StudyResults<'r> {
+    StudyResults {
+        name: &study.name,
+        title: &study.manifest.title,
+        article: &study.manifest.article,
+        size: size.name(),
+        runs: records,
+        sentences: table::rows(&study.manifest, records),
+    }
+}
+
+fn show(studies: &[StudyResults<'_>], wanted: bench_user::cli::Format) -> anyhow::Result<()> {
+    print(|out| report::studies(studies, format(wanted), out))
 }

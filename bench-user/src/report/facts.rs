@@ -73,7 +73,8 @@ pub(super) fn conditions(run: &RunRecord) -> Vec<Item> {
     vec![Item::new("host", host(run)), Item::new("plan", plan(run)), Item::new("tool", tool(run))]
 }
 
-fn host(run: &RunRecord) -> String {
+/// The machine.
+pub(super) fn host(run: &RunRecord) -> String {
     let host = &run.host;
     let known = |m: &Measured<String>| m.value().map_or(figures::NONE, String::as_str).to_owned();
     let mitigated: Vec<&str> = host
@@ -99,7 +100,8 @@ fn host(run: &RunRecord) -> String {
     .join("; ")
 }
 
-fn plan(run: &RunRecord) -> String {
+/// What was asked for.
+pub(super) fn plan(run: &RunRecord) -> String {
     let plan = &run.plan;
     let mut parts = vec![
         match &plan.ladder.find_rate {
@@ -140,7 +142,8 @@ fn ladder(ladder: &Ladder) -> String {
     format!("ladder {rates} req/s over {connections} connections (open loop)")
 }
 
-fn tool(run: &RunRecord) -> String {
+/// What made the record.
+pub(super) fn tool(run: &RunRecord) -> String {
     format!("bench-user {}; {}", run.tool.version, run.schema)
 }
 

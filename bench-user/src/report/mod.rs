@@ -21,6 +21,7 @@ mod reasons;
 mod run;
 mod sample;
 mod stages;
+mod studies;
 mod study;
 mod surroundings;
 #[cfg(test)]
@@ -36,6 +37,7 @@ use serde::Serialize;
 
 pub use compare::Side;
 pub use export::stacks::{StackChoice, StackKind};
+pub use studies::StudyResults;
 pub use study::{Checked, Evidence, EvidenceSide, Known};
 
 use crate::measured::Measured;
@@ -70,12 +72,16 @@ pub fn render(run: &RunRecord, format: Format, out: &mut dyn Write) -> io::Resul
     draw(run, || run::page(run), format, out)
 }
 
-/// Writes an article's sentences beside what was measured; as JSON, the rows.
+/// Writes the sentences of articles beside what was measured; as JSON, a list of the studies.
 ///
 /// # Errors
 /// What the writer says.
-pub fn study(title: &str, rows: &[Checked], format: Format, out: &mut dyn Write) -> io::Result<()> {
-    draw(&rows, || study::page(title, rows), format, out)
+pub fn studies(
+    studies: &[StudyResults<'_>],
+    format: Format,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    draw(studies, || studies::page(studies), format, out)
 }
 
 /// Writes one row of comma-separated values for every stage; `export/csv.rs` names the columns.

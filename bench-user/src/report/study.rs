@@ -1,10 +1,10 @@
-//! An article's sentences beside what was measured: a table to read first, then each sentence with
-//! the figures behind its answer.
+//! An article's sentence beside what was measured: a row to read first, then the sentence with the
+//! figures behind its answer. `studies.rs` makes pages of them.
 
 use serde::Serialize;
 
 use super::figures::{self, NONE};
-use super::page::{Item, Page, Table};
+use super::page::Item;
 use crate::plan::Level;
 use crate::record::{ClaimResult, ClaimVerdict, Estimate, StageClaim};
 
@@ -66,23 +66,16 @@ fn answered<S: serde::Serializer>(
     }
 }
 
-/// The sentences of one study.
-pub(super) fn page(title: &str, rows: &[Checked]) -> Page {
-    let mut page = Page::titled(title.to_owned());
-    let mut table = Table::new(["sentence", "article", "here", "verdict"]);
-    for row in rows {
-        table.rows.push(vec![row.says.clone(), row.figure.clone(), here(row), verdict(row)]);
+impl Checked {
+    /// What became of it; unavailable where no claim checks it.
+    pub(super) fn verdict(&self) -> ClaimVerdict {
+        self.answer.as_ref().map_or(ClaimVerdict::Unavailable, |result| result.verdict)
     }
-    page.table(table);
-    page.items(rows.iter().map(item).collect());
-    page
 }
 
-fn verdict(row: &Checked) -> String {
-    match &row.answer {
-        Ok(result) => figures::word(result.verdict),
-        Err(_) => figures::word(ClaimVerdict::Unavailable),
-    }
+/// Cells of the table: the sentence, the article's figure, that of this machine, the verdict.
+pub(super) fn row(row: &Checked) -> Vec<String> {
+    vec![row.says.clone(), row.figure.clone(), here(row), figures::word(row.verdict())]
 }
 
 /// The figure that decided it, with its interval.
@@ -105,14 +98,15 @@ fn here(row: &Checked) -> String {
     }
 }
 
-fn item(row: &Checked) -> Item {
+/// The sentence with why it is answered so, and with what explains it.
+pub(super) fn item(row: &Checked) -> Item {
     let because = match &row.answer {
         Ok(result) => result.because.clone(),
         Err(why) => why.clone(),
     };
     let mut lines = vec![row.says.clone(), because];
     lines.extend(row.evidence.iter().map(shown));
-    Item { lead: verdict(row), lines }
+    Item { lead: figures::word(row.verdict()), lines }
 }
 
 fn shown(evidence: &Evidence) -> String {

@@ -115,12 +115,6 @@ impl Study {
         let hint = suggest(name, &known);
         StudyError::UnknownPart { study: self.name.clone(), name: name.to_owned(), hint }
     }
-
-    /// Its name and what it is about.
-    #[must_use]
-    pub fn title(&self) -> String {
-        format!("{}: {}", self.name, self.manifest.title)
-    }
 }
 
 /// Paths of the files below a folder of the studies, relative to it.

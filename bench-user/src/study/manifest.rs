@@ -1,6 +1,7 @@
 //! What a study is made of: `study.toml`.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,9 @@ pub struct Part {
     /// Rates that are shares of a peak which an earlier part found.
     #[serde(default)]
     pub rates: Option<RatesOfPeak>,
+    /// Keys of the plan that this part changes at every size.
+    #[serde(default)]
+    pub with: toml::Table,
     /// Keys of the plan that `--quick` changes.
     #[serde(default)]
     pub quick: toml::Table,
@@ -61,6 +65,10 @@ pub struct Part {
     /// It is left out with `--smoke`.
     #[serde(default)]
     pub not_in_smoke: bool,
+    /// Folders that targets and services share, relative to the study's or absolute: mounted at the
+    /// same place where the targets are containers.
+    #[serde(default)]
+    pub shared: Vec<PathBuf>,
 }
 
 /// Rates of an open loop as shares of the lowest peak of another part's targets, so that every
@@ -88,7 +96,8 @@ pub struct Sentence {
     /// Why no claim checks it here.
     #[serde(default)]
     pub unavailable: Option<String>,
-    /// Metrics that explain the answer, shown for the targets of the claim.
+    /// Metrics that explain the answer, shown for the targets of the claim; `part/metric` for one of
+    /// another part.
     #[serde(default)]
     pub evidence: Vec<String>,
 }
@@ -102,6 +111,18 @@ pub enum Size {
     Quick,
     /// Seconds: whether everything works; the figures say nothing.
     Smoke,
+}
+
+impl Size {
+    /// As the command line has it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Full => "full size",
+            Self::Quick => "--quick",
+            Self::Smoke => "--smoke",
+        }
+    }
 }
 
 impl Manifest {
@@ -142,12 +163,23 @@ impl Manifest {
                     if part.is_none() {
                         return Err(format!("`{claim}` names no part"));
                     }
+                    self.check_evidence(sentence)?;
                 }
                 (None, Some(_)) => {}
                 _ => {
                     let says = &sentence.says;
                     return Err(format!("`{says}` needs either `claim` or `unavailable`"));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_evidence(&self, sentence: &Sentence) -> Result<(), String> {
+        let parts = sentence.evidence.iter().filter_map(|metric| metric.split_once('/'));
+        for (part, metric) in parts {
+            if self.part(part).is_none() {
+                return Err(format!("`{part}/{metric}` names no part"));
             }
         }
         Ok(())
@@ -172,6 +204,8 @@ mod tests {
         assert!(Manifest::parse(&format!("{ONE}{sentence}unavailable = 'no PMU'\n")).is_ok());
         refused(sentence, "`s` needs either `claim` or `unavailable`");
         refused(&format!("{sentence}claim = 'q/x'\n"), "`q/x` names no part");
+        let claim = format!("{sentence}claim = 'p/x'\n");
+        refused(&format!("{claim}evidence = ['q/error_ratio']\n"), "`q/error_ratio` names no part");
     }
 
     #[test]

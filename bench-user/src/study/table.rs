@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::manifest::{Manifest, Sentence};
 use super::words;
-use crate::analyze::{estimate, levels};
+use crate::analyze::estimate;
+use crate::analyze::levels::{self, Step};
 use crate::plan::{Level, NamedStages, StageSelector};
 use crate::record::{ClaimResult, RunRecord, StageClaim, StageRecord};
 use crate::report::{Checked, Evidence, EvidenceSide as Side, Known};
@@ -22,7 +23,7 @@ pub fn rows(manifest: &Manifest, records: &Records) -> Vec<Checked> {
 fn row(sentence: &Sentence, records: &Records) -> Checked {
     let answer = answer(sentence, records);
     let evidence = match &answer {
-        Ok((run, result)) => evidence(sentence, run, result),
+        Ok((run, result)) => evidence(sentence, records, run, result),
         Err(_) => Vec::new(),
     };
     Checked {
@@ -47,28 +48,46 @@ fn answer<'r>(
 }
 
 /// The metrics of the sentence for both targets of its claim, at the level that decided it.
-fn evidence(sentence: &Sentence, run: &RunRecord, result: &ClaimResult) -> Vec<Evidence> {
+fn evidence(
+    sentence: &Sentence,
+    records: &Records,
+    run: &RunRecord,
+    result: &ClaimResult,
+) -> Vec<Evidence> {
     let named = [&result.claim.against, &result.claim.of].into_iter().flatten();
     let mut names: Vec<&String> = named.collect();
     if names.is_empty() {
         names = run.targets.iter().map(|target| &target.name).collect();
     }
-    let figures = |metric: &String| {
-        let side = |name: &&String| side(run, result, name, metric);
-        Evidence { metric: metric.clone(), sides: names.iter().filter_map(side).collect() }
+    let figures = |asked: &String| {
+        let side = |name: &&String| match asked.split_once('/') {
+            None => side(run, name, asked, |_| level(run, result, name)),
+            Some((part, metric)) => side(records.get(part)?, name, metric, last_level),
+        };
+        Evidence { metric: asked.clone(), sides: names.iter().filter_map(side).collect() }
     };
     sentence.evidence.iter().map(figures).collect()
 }
 
-fn side(run: &RunRecord, result: &ClaimResult, name: &str, metric: &str) -> Option<Side> {
+fn side(
+    run: &RunRecord,
+    name: &str,
+    metric: &str,
+    level: impl FnOnce(&[Step<'_>]) -> Option<Level>,
+) -> Option<Side> {
     let target = run.targets.iter().find(|target| target.name == name)?;
-    let level = level(run, result, name)?;
     let steps = levels::steps(run, target);
+    let level = level(&steps)?;
     let value = match steps.iter().find(|step| step.level == level) {
         Some(step) => known(metric, &step.stages),
         None => Err("this level was not reached".to_owned()),
     };
     Some(Side { target: name.to_owned(), level, value })
+}
+
+/// Of another part, the last that was reached.
+fn last_level(steps: &[Step<'_>]) -> Option<Level> {
+    steps.last().map(|step| step.level)
 }
 
 fn known(metric: &str, stages: &[&StageRecord]) -> Result<Known, String> {

@@ -91,7 +91,8 @@ fn events_per_wait(stages: &[&StageRecord]) -> Result<String, String> {
     let mut waits = BTreeMap::<&str, (u64, u64, u64)>::new();
     for stage in stages {
         let asked = stage.explain.syscalls.as_ref();
-        let explained = asked.ok_or("taken only where the plan explains `syscalls`")?.as_result()?;
+        let explained =
+            asked.ok_or("taken only where the plan explains `syscalls`")?.as_result()?;
         for name in WAITS {
             let Some(call) = explained.by_name.get(name) else { continue };
             let returned = call.events_per_call.as_ref().map_or(0, |spread| spread.count);
@@ -133,7 +134,10 @@ mod tests {
         let mut stage = a_stage(1);
         let gc = Thread { comm: "gc".into(), ..a_thread(0.25, 0.0) };
         stage.threads = Measured::Value(vec![a_thread(0.4, 0.0), gc.clone(), gc]);
-        assert_eq!(of("which.threads", &[stage.clone()]).unwrap(), "gc 0.50 CPUs, worker 0.40 CPUs");
+        assert_eq!(
+            of("which.threads", &[stage.clone()]).unwrap(),
+            "gc 0.50 CPUs, worker 0.40 CPUs"
+        );
         stage.threads = Measured::unavailable("no probes");
         assert_eq!(of("which.threads", &[stage]).unwrap_err(), "no probes");
     }

@@ -80,6 +80,7 @@ impl Work {
         let fault = |problem: String| StudyError::Plan { part: part.name.clone(), problem };
         let text = fs::read_to_string(&path).map_err(|cause| failed("read", &path, cause))?;
         let mut table: Table = toml::from_str(&text).map_err(|error| fault(error.to_string()))?;
+        lay_over(&mut table, &part.with);
         if size != Size::Full {
             lay_over(&mut table, &part.quick);
         }
