@@ -224,7 +224,7 @@ pub fn run(
     let most = plan.ladder.connections.iter().max().copied().unwrap_or(0);
     load::check_headers(&plan.load.headers)?;
     load::ensure_dialable(&setup::dial(&plan.load), most)?;
-    load::ensure_descriptors(most, placement.workers)?;
+    load::ensure_descriptors(most, placement.workers, load::descriptors_in_use())?;
     let mut expedition = Expedition {
         plan,
         placement,

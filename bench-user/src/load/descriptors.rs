@@ -30,10 +30,17 @@ pub struct DescriptorError {
 /// Raises the soft limit where it is too low for so many connections. A run does so once, before
 /// it starts the first target, so that every target inherits the same limit.
 ///
+/// `besides` are the descriptors that were open before the first connection
+/// ([`descriptors_in_use`]): later ones may be connections of the stage before, which are kept.
+///
 /// # Errors
 /// When the hard limit forbids it.
-pub fn ensure_descriptors(connections: u32, workers: u32) -> Result<(), DescriptorError> {
-    let needed = u64::from(connections) + u64::from(workers) * PER_WORKER + open_now() + RESERVE;
+pub fn ensure_descriptors(
+    connections: u32,
+    workers: u32,
+    besides: u64,
+) -> Result<(), DescriptorError> {
+    let needed = u64::from(connections) + u64::from(workers) * PER_WORKER + besides + RESERVE;
     let limit = getrlimit(Resource::Nofile);
     let Some(raised) = raised(limit, needed) else {
         let limit = limit.maximum.unwrap_or(u64::MAX);
@@ -55,7 +62,9 @@ fn raised(limit: Rlimit, needed: u64) -> Option<Rlimit> {
     is_allowed.then_some(Rlimit { current: Some(needed), maximum: limit.maximum })
 }
 
-fn open_now() -> u64 {
+/// How many descriptors this process has open.
+#[must_use]
+pub fn descriptors_in_use() -> u64 {
     std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64)
 }
 
@@ -76,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_stage_beyond_the_hard_limit_is_refused_with_both_numbers() {
-        let error = ensure_descriptors(u32::MAX, 1).unwrap_err();
+        let error = ensure_descriptors(u32::MAX, 1, 3).unwrap_err();
         assert!(error.needed > u64::from(u32::MAX) && error.limit < error.needed);
         assert!(error.to_string().contains("ulimit"), "{error}");
     }

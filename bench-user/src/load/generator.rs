@@ -59,6 +59,8 @@ pub enum LoadError {
 pub struct Generator {
     setup: Arc<LoadSetup>,
     workers: Vec<Handle>,
+    /// Descriptors of this process that are no connection of ours.
+    other_descriptors: u64,
 }
 
 #[derive(Debug)]
@@ -76,7 +78,8 @@ impl Generator {
         let setup = Arc::new(setup);
         let requests = Requests::new(&setup.requests, setup.protocol)?;
         let dialer = Dialer::new(&setup)?;
-        let mut generator = Self { setup, workers: Vec::new() };
+        let other_descriptors = descriptors::descriptors_in_use();
+        let mut generator = Self { setup, workers: Vec::new(), other_descriptors };
         for index in 0..generator.setup.workers.max(1) as usize {
             let worker = Worker {
                 index,
@@ -100,7 +103,7 @@ impl Generator {
         let active = self.workers.len().min(stage.connections as usize);
         let count = u32::try_from(active).unwrap_or(u32::MAX);
         ensure_dialable(&self.setup.dial, stage.connections)?;
-        descriptors::ensure_descriptors(stage.connections, count)?;
+        descriptors::ensure_descriptors(stage.connections, count, self.other_descriptors)?;
         let control = Arc::new(Control::new(stage.window, active));
         let (tallies, results) = channel();
         let start_ns = clock::now_ns();

@@ -72,7 +72,7 @@ mod tests;
 
 pub use address::AddressError;
 pub use crawl::{Crawl, CrawlError, CrawlLimits, SkipReason, Skipped, crawl};
-pub use descriptors::{DescriptorError, ensure_descriptors};
+pub use descriptors::{DescriptorError, descriptors_in_use, ensure_descriptors};
 pub use dial::{DialError, ensure_dialable};
 pub use failure::FailureClass;
 pub use generator::{Generator, LoadError, RunningLoad};

@@ -8,7 +8,7 @@ use super::words;
 use crate::analyze::estimate;
 use crate::analyze::levels::{self, Step};
 use crate::plan::{Level, NamedStages, StageSelector};
-use crate::record::{ClaimResult, RunRecord, StageClaim, StageRecord};
+use crate::record::{ClaimResult, RunRecord, StageClaim, StageRecord, TargetRecord};
 use crate::report::{Checked, Evidence, EvidenceSide as Side, Known};
 
 /// The records of a study's parts, by name.
@@ -109,10 +109,44 @@ fn level(run: &RunRecord, result: &ClaimResult, target: &str) -> Option<Level> {
     Some(stage.level())
 }
 
-/// The lowest of the peaks of a run's targets, requests per second.
+/// The lowest of the peaks of a run's targets, requests per second. Where the load generator or
+/// a neighbour kept a target from a peak that says something of it, what was served all the same: it
+/// is the level of a load and no result.
 #[must_use]
 pub fn lowest_peak(run: &RunRecord) -> Option<f64> {
     let ladders = &run.analysis.as_ref()?.ladders;
-    let peaks: Option<Vec<f64>> = ladders.iter().map(|ladder| ladder.peak_rps).collect();
+    let peak = |target: &TargetRecord| {
+        let found = ladders.iter().find(|ladder| ladder.target == target.name)?.peak_rps;
+        found.or_else(|| highest_rate(run, target))
+    };
+    let peaks: Option<Vec<f64>> = run.targets.iter().map(peak).collect();
     peaks?.into_iter().min_by(f64::total_cmp)
+}
+
+fn highest_rate(run: &RunRecord, target: &TargetRecord) -> Option<f64> {
+    let rate = |step: &Step<'_>| estimate::of_level(&step.stages, "load.achieved_rps").ok();
+    let rates = levels::steps(run, target).iter().filter_map(rate).map(|rate| rate.value).collect();
+    let rates: Vec<f64> = rates;
+    rates.into_iter().filter(|rate| *rate > 0.0).max_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::builder::{a_run, a_stage};
+
+    #[test]
+    fn a_target_without_a_peak_stands_with_what_it_served() {
+        let at = |rps: f64| {
+            let mut stage = a_stage(10);
+            stage.load.achieved_rps = rps;
+            vec![stage]
+        };
+        let mut run = a_run().target("a").repetitions(3, |_| at(900.0)).done();
+        assert_eq!(lowest_peak(&run), None, "nothing is known before the analysis");
+        run.analysis = Some(crate::analyze::analyze(&run));
+        assert_eq!(lowest_peak(&run), Some(900.0));
+        run.analysis.as_mut().unwrap().ladders[0].peak_rps = None;
+        assert_eq!(lowest_peak(&run), Some(900.0));
+    }
 }

@@ -1,6 +1,6 @@
 //! The program as a user calls it first: `doctor`, and a run without a plan, with each client.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 use bench_user::host::CgroupTrees;
@@ -18,6 +18,7 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("whole::doctor_says_that_a_run_can_be_made_here", doctor),
         trial("whole::the_default_run_by_the_lean_client_keeps_its_claims", || run("lean")),
         trial("whole::the_default_run_by_the_hyper_client_keeps_its_claims", || run("hyper")),
+        trial("whole::kept_connections_take_their_descriptors_once", kept_connections),
     ]
 }
 
@@ -36,6 +37,26 @@ fn doctor() -> Result<()> {
     for mount in CgroupTrees::discover()?.mounts() {
         ensure!(!mount.join(&scratch).exists(), "{} is left", mount.display());
     }
+    Ok(())
+}
+
+/// The second stage keeps the connections of the first: with room for 250 and not for 490 it runs.
+fn kept_connections() -> Result<()> {
+    let dir = TempDir::new()?;
+    let out = dir.path().join("run");
+    let program = bench_user().get_program().to_owned();
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -n 400 && exec \"$0\" \"$@\""])
+        .arg(program)
+        .args(["run", "--quiet", "--no-control", "--repeat", "1", "--connections", "240,250"])
+        .args(["--warmup", "100ms", "--duration", "100ms", "--pause", "10ms", "--out"])
+        .arg(&out)
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(matches!(output.status.code(), Some(0 | 1 | 3)), "{}: {said}", output.status);
+    let asked: Vec<_> =
+        record::read(&out)?.targets[0].stages.iter().map(|s| s.connections).collect();
+    ensure!(asked == [240, 250], "{asked:?}: {said}");
     Ok(())
 }
 
