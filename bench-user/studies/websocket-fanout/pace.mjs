@@ -6,14 +6,18 @@
 const BEHIND = 64 * 1024;
 // Asking every client costs a turn of its own, so only so many messages are between two questions.
 const ASK_EVERY = 16;
+// Nothing is published while clients come: it begins when none has come for so long. Else the first
+// ones would be flooded before the last ones are connected.
+const SETTLED_MS = 300;
 
 // `publish` sends a message to all of `clients`, `buffered` says what is not sent yet to one.
 export function pace(intervalMs, clients, buffered, publish) {
   let isRunning = false;
   let published = 0;
+  let settling;
 
   function turn() {
-    isRunning = clients.size > 0;
+    isRunning = clients.size > 0 && settling === undefined;
     if (!isRunning) return;
     if (published % ASK_EVERY === 0 && isAnyBehind()) {
       setTimeout(turn, 1);
@@ -30,8 +34,12 @@ export function pace(intervalMs, clients, buffered, publish) {
     return false;
   }
 
-  // To be called when a client has come: the first one starts it, and it stops with the last.
+  // To be called when a client has come; what was going on pauses, and it stops with the last one.
   return () => {
-    if (!isRunning) turn();
+    clearTimeout(settling);
+    settling = setTimeout(() => {
+      settling = undefined;
+      if (!isRunning) turn();
+    }, SETTLED_MS);
   };
 }
