@@ -15,6 +15,7 @@ mod peers;
 mod privilege;
 mod probe_cost;
 mod process;
+mod results;
 mod run;
 mod setup;
 mod stamp;
@@ -74,6 +75,8 @@ enum Verb {
     Throughput(throughput::Args),
     /// Measure the load generator against wrk, h2load, autocannon and oha
     LoadBench(load_bench::Args),
+    /// Keep what the studies gave with the project, and make the page of it
+    StudyResults(results::Args),
     /// The measured program of `probe-cost` and `peers`: obeys commands on standard input
     #[command(hide = true)]
     Workload,
@@ -112,6 +115,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::ProbeCost(args) => return probe_cost::main(&workspace, &args),
         Verb::Throughput(args) => return throughput::main(&workspace, &args),
         Verb::LoadBench(args) => load_bench::main(&workspace, &args)?,
+        Verb::StudyResults(args) => results::main(&workspace, &args)?,
         Verb::Workload => workload::serve()?,
         Verb::EpollServer => load_bench::epoll_server()?,
     }

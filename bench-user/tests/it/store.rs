@@ -8,6 +8,8 @@ use std::path::Path;
 use bench_user::distribution::Distribution;
 use bench_user::measured::Measured;
 use bench_user::record::{self, RunDir, RunRecord, StoreError};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hdrhistogram::Histogram;
 
 use super::runs;
@@ -51,6 +53,26 @@ fn a_record_comes_back_as_it_was() {
     for run in [with_everything(), runs::interrupted(), runs::unavailable()] {
         assert_eq!(there_and_back(&run), run);
     }
+}
+
+#[test]
+fn a_compressed_record_is_read_as_it_is_where_there_is_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = with_everything();
+    let file = folder.path().join("run.json.gz");
+    let mut gzip = GzEncoder::new(std::fs::File::create(&file).unwrap(), Compression::fast());
+    serde_json::to_writer(&mut gzip, &run).unwrap();
+    gzip.finish().unwrap();
+    assert_eq!(record::read(folder.path()).unwrap(), run);
+    assert_eq!(record::read(&file).unwrap(), run);
+
+    let whole = std::fs::read(&file).unwrap();
+    std::fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    let cut = record::read(&file).unwrap_err();
+    assert!(matches!(cut, StoreError::NotARecord { .. }), "{cut}");
+    std::fs::write(&file, "{}").unwrap();
+    let no_gzip = record::read(&file).unwrap_err();
+    assert!(matches!(no_gzip, StoreError::NotARecord { .. }), "{no_gzip}");
 }
 
 #[test]
