@@ -14,8 +14,10 @@ use crate::observe::{
     CgroupUse, Explained, MachineUse, Net, ObserverCost, Sched, Syscalls, Thread,
 };
 use crate::plan::{ClaimSpec, LoadSpec, ObserveSpec, Order, Plan};
-use crate::record::{Loop, RunRecord, SCHEMA, StageRecord, TargetRecord, Tool, Urls, Verdict};
-use crate::target::TargetKind;
+use crate::record::{
+    JobRun, Loop, RunRecord, SCHEMA, StageRecord, TargetRecord, Tool, Urls, Verdict,
+};
+use crate::target::{Exit, TargetKind};
 
 pub(crate) fn a_stage(connections: u32) -> StageRecord {
     let seconds = 10;
@@ -50,6 +52,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
             generator: GeneratorUse { workers: 1, cpus: vec![7], ..GeneratorUse::default() },
             ..LoadSample::default()
         },
+        job: None,
         syscalls: Measured::Value(Syscalls {
             total: seconds * 4000,
             per_sec: 4000.0,
@@ -75,6 +78,27 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
         services: Vec::new(),
         samples: Vec::new(),
         verdict: Verdict::default(),
+    }
+}
+
+/// A job of 1,000 records that took so long and used a CPU throughout; its counts are those of
+/// [`a_stage`].
+pub(crate) fn a_job(seconds: f64) -> StageRecord {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short time")]
+    let wall_ns = (seconds * 1e9) as u64;
+    let exit =
+        Exit { code: Some(0), signal: None, oom_killed: Measured::Value(false), by_us: false };
+    let job = JobRun { wall_ns, work: Some(1000.0), exit, failed: None };
+    let without = |block: Measured<Syscalls>| block.map(|s| Syscalls { per_request: None, ..s });
+    let stage = a_stage(0);
+    StageRecord {
+        kind: Loop::Job,
+        duration_s: seconds,
+        load: LoadSample::default(),
+        job: Some(job),
+        syscalls: without(stage.syscalls),
+        sched: stage.sched.map(|s| Sched { per_request: None, ..s }),
+        ..stage
     }
 }
 
@@ -131,6 +155,7 @@ pub(crate) fn a_run() -> RunBuilder {
         discard: 0,
         order: Order::Interleaved,
         ladder: crate::plan::Ladder::default(),
+        job: None,
         stop: crate::plan::StopRules::default(),
         valid: crate::plan::ValidRules::default(),
         load: LoadSpec::default(),

@@ -14,7 +14,9 @@ use crate::measured::Measured;
 use crate::observe::{
     CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
 };
-use crate::record::{Loop, StageRecord, Start, Verdict};
+use crate::plan::Level;
+use crate::record::{JobRun, Loop, StageRecord, Start, Verdict};
+use crate::target::Exit;
 
 /// A metric of every level in the analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,8 +69,18 @@ const STANDARD: [Metric; 33] = [
     m("load.generator.cpu_ratio", "busiest load worker's share of the window on a CPU, 0..=1"),
 ];
 
-/// Computed ones that are not in every level.
-const DERIVED: [&str; 2] = ["sched.switches", "bottleneck"];
+/// Those of a job beside the standard ones: totals, which of a job are not for the plan to choose.
+const OF_JOB: [Metric; 6] = [
+    m("job.wall_ns", "from the release of the program to its end, ns"),
+    m("job.work_per_sec", "the plan's `work` over that time, per second"),
+    m("syscalls.total", "syscalls"),
+    m("syscalls.stat_family", "stat, lstat, fstat, newfstatat and statx together"),
+    m("sched.switches", "context switches"),
+    m("job.cpu_ns", "CPU time of its cgroup, ns"),
+];
+
+/// A computed one that is in no level.
+const DERIVED: [&str; 1] = ["bottleneck"];
 
 /// Some of those that only an explanation gives, to suggest; they depend on what happened.
 const EXPLAINED: [&str; 8] = [
@@ -88,6 +100,12 @@ pub fn standard() -> &'static [Metric] {
     &STANDARD
 }
 
+/// The metrics of a level in the analysis, with a line each.
+pub fn of_level(level: Level) -> impl Iterator<Item = &'static Metric> {
+    let more = if level.is_job() { &OF_JOB[..] } else { &[] };
+    STANDARD.iter().chain(more)
+}
+
 /// The known name most like this one.
 #[must_use]
 pub fn nearest(name: &str) -> &'static str {
@@ -104,7 +122,8 @@ pub fn all() -> &'static [String] {
 }
 
 static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut names: Vec<String> = STANDARD.iter().map(|metric| metric.name.to_owned()).collect();
+    let named = STANDARD.iter().chain(&OF_JOB);
+    let mut names: Vec<String> = named.map(|metric| metric.name.to_owned()).collect();
     names.extend(DERIVED.map(str::to_owned));
     names.extend(numbers(&template()).into_iter().map(|(name, _)| name));
     names.sort_unstable();
@@ -118,7 +137,8 @@ pub fn numbers(stage: &StageRecord) -> Vec<(String, Value)> {
     let mut numbers = Vec::new();
     for (block, json) in [
         ("start", serde_json::to_value(&stage.start)),
-        ("load", serde_json::to_value(&stage.load)),
+        ("load", serde_json::to_value(Some(&stage.load).filter(|load| !load.is_none()))),
+        ("job", serde_json::to_value(&stage.job)),
         ("syscalls", serde_json::to_value(&stage.syscalls)),
         ("sched", serde_json::to_value(&stage.sched)),
         ("perf", serde_json::to_value(&stage.perf)),
@@ -167,6 +187,17 @@ pub(super) fn template() -> StageRecord {
             events: Some(Events::default()),
             ..LoadSample::default()
         },
+        job: Some(JobRun {
+            wall_ns: 1,
+            work: Some(1.0),
+            exit: Exit {
+                code: Some(0),
+                signal: None,
+                oom_killed: Measured::Value(false),
+                by_us: false,
+            },
+            failed: None,
+        }),
         syscalls: Measured::Value(Syscalls { per_request: Some(0.0), ..Syscalls::default() }),
         sched: Measured::Value(Sched { migrations: zero(), ..Sched::default() }),
         threads: Measured::Value(vec![Thread::default()]),
@@ -223,7 +254,7 @@ mod tests {
 
     #[test]
     fn every_standard_name_can_be_looked_up() {
-        for metric in standard() {
+        for metric in of_level(Level::JOB) {
             assert_eq!(metrics::check_name(metric.name), Ok(()), "{}", metric.name);
         }
     }

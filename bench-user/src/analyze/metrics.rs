@@ -8,13 +8,13 @@
 use serde_json::Value;
 
 use crate::distribution::Percentile;
-use crate::measured::Measured;
-use crate::observe::{ENDED_KEPT, Thread};
 use crate::record::StageRecord;
 
 use super::catalogue;
 
+mod computed;
 pub(super) mod explained;
+mod job;
 
 pub use super::catalogue::standard as names;
 
@@ -23,9 +23,12 @@ pub use super::catalogue::standard as names;
 /// # Errors
 /// Why it has none, in one sentence: not measured (with the record's reason), or no such name.
 pub fn value(stage: &StageRecord, name: &str) -> Result<f64, String> {
-    lookup(stage, name).map_err(|miss| match miss {
-        Miss::NoSuchName(why) | Miss::NotMeasured(why) => why,
-    })
+    match (lookup(stage, name), job::says_nothing(stage, name)) {
+        (Err(Miss::NoSuchName(why)), _) | (_, Some(why)) | (Err(Miss::NotMeasured(why)), _) => {
+            Err(why)
+        }
+        (Ok(value), None) => Ok(value),
+    }
 }
 
 /// Whether a stage can have a metric of this name at all.
@@ -45,13 +48,14 @@ enum Miss {
 }
 
 fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
-    if let Some(computed) = computed(stage, name) {
+    if let Some(computed) = computed::figure(stage, name) {
         return computed.map_err(|why| Miss::NotMeasured(format!("`{name}`: {why}")));
     }
     let (block, rest) = name.split_once('.').ok_or_else(|| unknown(name))?;
     let json = match block {
         "start" => serde_json::to_value(&stage.start),
         "load" => serde_json::to_value(&stage.load),
+        "job" => serde_json::to_value(&stage.job),
         "syscalls" => serde_json::to_value(&stage.syscalls),
         "sched" => serde_json::to_value(&stage.sched),
         "perf" => serde_json::to_value(&stage.perf),
@@ -144,6 +148,7 @@ fn absent_block(stage: &StageRecord, name: &str) -> Option<&'static str> {
     let load = &stage.load;
     let block = name.split('.').nth(1)?;
     match block {
+        _ if name.starts_with("job.") => Some(job::NO_JOB).filter(|_| stage.job.is_none()),
         "startup_ms" => Some("the target ran already"),
         "image_bytes" => Some("it is no container, or its engine does not say"),
         "service_ns" if load.service_ns.is_none() => Some(CLOSED_LOOP),
@@ -224,72 +229,6 @@ fn unknown(name: &str) -> Miss {
         "there is no metric `{name}`; the nearest is `{}`",
         catalogue::nearest(name)
     ))
-}
-
-/// Figures that the record does not hold as such; `None` for names that are not one of them.
-#[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-fn computed(stage: &StageRecord, name: &str) -> Option<Result<f64, String>> {
-    let requests = stage.load.requests as f64;
-    // What the kernel counted was counted between its own two readings. Records of before this
-    // figure was kept have none.
-    let observed = match stage.observed_requests {
-        0 => requests,
-        n => n as f64,
-    };
-    let failed = stage.load.outcomes.failed() as f64;
-    let none = "no request was completed in this stage";
-    let per_request = |n: f64| ratio(n, requests, none);
-    let per_observed = |n: f64| ratio(n, observed, none);
-    let sched =
-        |f: fn(&crate::observe::Sched) -> u64| measured(&stage.sched).map(|sched| f(sched) as f64);
-    let busiest = || {
-        let threads = measured(&stage.threads)?;
-        let most = threads.iter().max_by_key(|thread| thread.oncpu_ns);
-        most.ok_or_else(|| "no thread was seen in this stage".to_owned())
-    };
-    Some(match name {
-        "threads.busiest.oncpu_ratio" => busiest().map(|thread| thread.oncpu_ratio),
-        "threads.busiest.runq_ratio" => busiest().map(|thread| thread.runq_ratio),
-        "threads.count" => measured(&stage.threads).and_then(|threads| counted(threads)),
-        "sched.switches" => sched(|s| s.switches_voluntary + s.switches_involuntary),
-        "sched.voluntary_per_request" => sched(|s| s.switches_voluntary).and_then(per_observed),
-        "sched.involuntary_per_request" => sched(|s| s.switches_involuntary).and_then(per_observed),
-        "cpu_ns_per_request" => measured(&stage.cgroup.cpu_ratio)
-            .and_then(|cpus| per_request(cpus * stage.duration_s * 1e9)),
-        "memory_bytes_per_connection" => memory_growth(stage).and_then(|bytes| {
-            let live = f64::from(stage.load.connections.live_median);
-            ratio(bytes, live, "no connection was open in this stage")
-        }),
-        "error_ratio" => ratio(failed, failed + requests, "no request ended in this stage"),
-        "non_2xx_ratio" => per_request(stage.load.outcomes.non_2xx() as f64),
-        _ => return None,
-    })
-}
-
-/// What the cgroup used more at the end of the window than before the climb's first connection,
-/// bytes; less than 0 where it gave memory back.
-#[expect(clippy::cast_precision_loss, reason = "memory stays far below 2^53 bytes")]
-fn memory_growth(stage: &StageRecord) -> Result<f64, String> {
-    let before = measured(&stage.cgroup.memory_before_bytes)?;
-    let now = measured(&stage.cgroup.memory_current_bytes)?;
-    Ok(*now as f64 - *before as f64)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a list of threads is short")]
-fn counted(threads: &[Thread]) -> Result<f64, String> {
-    let ended = threads.iter().filter(|thread| thread.exited).count();
-    if ended < ENDED_KEPT {
-        return Ok(threads.len() as f64);
-    }
-    Err(format!("not measured: of the threads that ended in it only {ENDED_KEPT} were kept"))
-}
-
-fn measured<T>(block: &Measured<T>) -> Result<&T, String> {
-    block.as_result().map_err(|why| format!("not measured: {why}"))
-}
-
-fn ratio(part: f64, whole: f64, none: &str) -> Result<f64, String> {
-    if whole > 0.0 { Ok(part / whole) } else { Err(none.to_owned()) }
 }
 
 #[cfg(test)]

@@ -87,6 +87,7 @@ fn ladder(target: &TargetRecord, steps: &[Step], order: Order) -> LadderFindings
     let peak = saturation::peak(&rates);
     let knee = saturation::knee(&rates);
     let is_open = steps.iter().any(|step| step.level.offered_rps.is_some());
+    let is_job = steps.iter().any(|step| step.level.is_job());
     // The law is about how a closed load scales with its connections.
     let closed = rates.iter().filter(|r| r.level.offered_rps.is_none());
     let points: Vec<(f64, f64)> = closed.map(|r| (f64::from(r.level.connections), r.rps)).collect();
@@ -100,7 +101,7 @@ fn ladder(target: &TargetRecord, steps: &[Step], order: Order) -> LadderFindings
         peak_rps: peak.map(|rate| rate.rps),
         knee_connections: knee_level.map(|level| level.connections),
         knee_offered_rps: knee_level.and_then(|level| level.offered_rps),
-        knee_absent: knee.as_ref().err().cloned(),
+        knee_absent: knee.as_ref().err().filter(|_| !is_job).cloned(),
         plateau_rps: if is_open { None } else { saturation::plateau(&rates) },
         plateau_bottleneck: knee
             .ok()
@@ -117,7 +118,7 @@ fn ladder(target: &TargetRecord, steps: &[Step], order: Order) -> LadderFindings
 
 fn level(step: &Step) -> Level {
     let mut metrics = BTreeMap::new();
-    for metric in catalogue::standard() {
+    for metric in catalogue::of_level(step.level) {
         let measured = estimate::measured(&step.stages, metric.name);
         if let Ok(estimate) = estimate::of_level(&measured, metric.name) {
             metrics.insert(metric.name.to_owned(), estimate);
@@ -151,7 +152,7 @@ fn pairs(
     let mut found = Vec::new();
     for step in of_steps {
         let Some(other) = against_steps.iter().find(|s| s.level == step.level) else { continue };
-        for metric in catalogue::standard() {
+        for metric in catalogue::of_level(step.level) {
             let ours = estimate::measured(&step.stages, metric.name);
             let theirs = estimate::measured(&other.stages, metric.name);
             let Ok(change) = estimate::change(&ours, &theirs, metric.name, order) else { continue };

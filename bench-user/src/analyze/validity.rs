@@ -43,6 +43,8 @@ pub enum Rule {
     Gone,
     /// A service that the target needs had ended.
     Service,
+    /// The job failed.
+    Job,
 }
 
 /// A rule that a stage breaks, in one sentence.
@@ -73,8 +75,9 @@ impl Rule {
             // the target could have taken; rates, times and shares of a CPU say how much it was
             // given. A byte proxy passes requests on as they are, and is outside of the cgroup.
             Self::Generator | Self::Proxy => is_of_one_request(metric),
-            // What is behind the target was gone: even its errors are not its own.
-            Self::Service => false,
+            // What is behind the target was gone: even its errors are not its own. What a job did
+            // until it failed is not the job.
+            Self::Service | Self::Job => false,
             // Looking late at one wake in a hundred stretches times, and only the client's.
             Self::Late => !(metric.starts_with("load.") && metric.contains("_ns")),
             // More was asked than given: what limits a target is best asked then, what fails is
@@ -129,8 +132,12 @@ impl<'r> Judge<'r> {
     /// Every rule that a stage breaks; empty for a valid one.
     #[must_use]
     pub fn reasons(&self, stage: &StageRecord) -> Vec<Reason> {
+        if let Some(job) = &stage.job {
+            let failed = job.failed.as_ref().map(|how| format!("the job {how}"));
+            return broken([(Rule::Job, failed), (Rule::Service, service_ended(stage))]);
+        }
         let load = &stage.load;
-        [
+        broken([
             (Rule::Empty, self.empty(stage)),
             (Rule::Live, self.few_live(stage).or_else(|| self.stuck(stage))),
             (Rule::Generator, load.generator_was_limit()),
@@ -142,10 +149,7 @@ impl<'r> Judge<'r> {
             (Rule::Rest, stage.before.as_ref().and_then(|b| b.not_at_rest(stage.connections))),
             (Rule::Gone, self.gone(stage)),
             (Rule::Service, service_ended(stage)),
-        ]
-        .into_iter()
-        .filter_map(|(rule, says)| Some(Reason { rule, says: says? }))
-        .collect()
+        ])
     }
 
     /// Streams that stay open complete nothing, and idle connections ask nothing.
@@ -225,6 +229,11 @@ impl<'r> Judge<'r> {
             )
         })
     }
+}
+
+fn broken<const N: usize>(rules: [(Rule, Option<String>); N]) -> Vec<Reason> {
+    let reason = |(rule, says): (Rule, Option<String>)| Some(Reason { rule, says: says? });
+    rules.into_iter().filter_map(reason).collect()
 }
 
 fn service_ended(stage: &StageRecord) -> Option<String> {

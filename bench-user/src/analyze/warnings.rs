@@ -55,7 +55,10 @@ pub(super) fn stages_where(
 
 fn repetitions(steps: &[Step]) -> Option<String> {
     let fewest = steps.iter().map(|step| step.stages.len()).min()?;
-    let what = if fewest < INTERVAL_FROM {
+    let is_job = steps.iter().any(|step| step.level.is_job());
+    let what = if fewest < INTERVAL_FROM && is_job {
+        "there are no intervals"
+    } else if fewest < INTERVAL_FROM {
         "intervals come from the samples inside a stage and know nothing of the noise between runs"
     } else if fewest < BOOTSTRAP_FROM {
         "intervals are the range of what was seen, not 95 % intervals"
@@ -112,6 +115,9 @@ fn shared_cpus(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Option
         return None;
     }
     let stage = steps.first()?.stages.first()?;
+    if stage.job.is_some() {
+        return None;
+    }
     let generator = &stage.load.generator;
     let cpus = run.host.cpus;
     if generator.cpus.is_empty() {

@@ -258,7 +258,11 @@ fn sum_up(stages: &[StageClaim], names: &[&str]) -> (ClaimVerdict, String) {
                 1 => String::new(),
                 all => format!("in {count} of {all} stages; "),
             };
-            return (verdict, format!("{share}at {} {}", stage.level(), stage.because));
+            let at = match stage.level() {
+                job if job.is_job() => String::new(),
+                level => format!("at {level} "),
+            };
+            return (verdict, format!("{share}{at}{}", stage.because));
         }
     }
     let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
         "there is no claim to check: name a file of [[claim]] tables"
     );
     let targets: Vec<_> = record.targets.iter().map(|target| target.name.as_str()).collect();
-    validate::claims(&wanted, &targets, &record.plan.ladder.levels())?;
+    validate::claims(&wanted, &targets, &record.plan.levels())?;
     claims::validate(&wanted, &targets)?;
     let results = claims::check(&record, &wanted);
     print(|out| report::claims(&results, format(args.format), out))?;

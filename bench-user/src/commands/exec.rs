@@ -7,9 +7,9 @@ use std::process::Stdio;
 
 use anyhow::Context as _;
 use bench_user::cli::ExecArgs;
-use bench_user::clock;
 use bench_user::host::owner;
 use bench_user::ladder::Interrupt;
+use bench_user::ladder::execution::{Execution, Watched, execute};
 use bench_user::observe::{ObserverSet, Options, Sample};
 use bench_user::plan::{TargetSpec, flags};
 use bench_user::report::{self, Format};
@@ -18,9 +18,6 @@ use bench_user::units::show_ns;
 use serde::Serialize;
 
 use super::{Outcome, flame, print, print_json, say};
-
-/// How often a signal is looked for while the command runs, ns.
-const SIGNAL_POLL_NS: u64 = 50_000_000;
 
 /// The blocks of a stage, with how long the command took and how it ended.
 #[derive(Debug, Serialize)]
@@ -45,28 +42,13 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
     let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
     let explain = flags::explained_or_drawn(&args.explain, &args.flame);
     let asked = Options { explain, starts_held: true, ..Options::default() };
-    let mut observers = ObserverSet::attach(&handle, &asked);
+    let observers = ObserverSet::attach(&handle, &asked);
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));
     }
-    observers.begin();
-    let mut started = spawned.release()?;
-    let exit = loop {
-        if let Some(exit) = started.exits_within(SIGNAL_POLL_NS) {
-            break Some(exit);
-        }
-        if interrupt.signal().is_some() {
-            break None;
-        }
-        // Takes ended threads out of the hash, which a command that forks a lot would fill.
-        observers.look();
-    };
-    let wall_ns = clock::now_ns() - started.released_ns();
-    if exit.is_some() {
-        observers.settle();
-    }
-    let sample = observers.end().context("the window was begun")?;
-    let exit = exit.unwrap_or_else(|| started.stop());
+    let watched = Watched { interrupt: &interrupt, timeout_ns: None, to_the_last_process: false };
+    let Execution { wall_ns, exit, sample, .. } = execute(spawned, Some(observers), watched)?;
+    let sample = sample.context("the window was begun")?;
     flame::draw(&args.flame, &sample)?;
     show(args, &Executed { wall_ns, exit: &exit, sample: &sample })?;
     Ok(Outcome::Answered(code(&exit)))

@@ -126,6 +126,11 @@ fn kind(spec: &TargetSpec) -> TargetKind {
 
 /// How long the whole plan takes when no rule stops a ladder.
 fn estimate(plan: &Plan) -> String {
+    if let Some(job) = &plan.job {
+        let runs = plan.targets.len() * plan.repeat as usize;
+        let noun = if runs == 1 { "run of a job" } else { "runs of jobs" };
+        return format!("{runs} {noun}, each at most {}", job.timeout);
+    }
     let ladder = &plan.ladder;
     let stage = ladder.warmup.0 + ladder.duration.0 + ladder.pause.0;
     let climbs = plan.targets.len() * plan.repeat as usize;

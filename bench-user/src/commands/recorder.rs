@@ -4,9 +4,9 @@
 use bench_user::analyze;
 use bench_user::ladder::{Climb, Event, Position, Sink};
 use bench_user::plan::Level;
-use bench_user::record::{RunDir, RunRecord, StageRecord, Start, TargetRecord, Urls};
+use bench_user::record::{JobRun, RunDir, RunRecord, StageRecord, Start, TargetRecord, Urls};
 use bench_user::report;
-use bench_user::target::{Exit, Target, TargetKind};
+use bench_user::target::{Exit, Target, TargetHandle, TargetKind};
 use bench_user::units::{show_count, show_ns, show_per_request};
 use url::Url;
 
@@ -52,8 +52,26 @@ impl Recorder {
         Some(format!("target `{}` ended by itself: {exit}; {output}", target.name))
     }
 
+    /// The last run of a job that failed, as a sentence.
+    pub(crate) fn failed_job(&self) -> Option<String> {
+        let failed = |target: &TargetRecord| {
+            let how = target.stages.iter().rev().find_map(|s| s.job.as_ref()?.failed.clone())?;
+            let logs = self.dir.logs_dir();
+            Some(format!("the job `{}` {how}; its output is in {}", target.name, logs.display()))
+        };
+        self.record.targets.iter().rev().find_map(failed)
+    }
+
     fn target(&mut self, n: usize) -> &mut TargetRecord {
         &mut self.record.targets[n]
+    }
+
+    fn job_begins(&mut self, climb: Climb, handle: &TargetHandle) {
+        let repeat = self.record.plan.repeat;
+        let target = self.target(climb.target);
+        target.cgroup = handle.cgroup.clone().map(|dir| dir.display().to_string());
+        let name = &self.record.targets[climb.target].name;
+        self.say(&format!("{name}: run {} of {repeat} ...", climb.repetition + 1));
     }
 
     fn begins(&self, n: usize, position: Position) {
@@ -130,6 +148,10 @@ impl Sink for Recorder {
                 self.begins(climb.target, position);
                 return Ok(());
             }
+            Event::JobBegins { climb, handle } => {
+                self.job_begins(climb, handle);
+                return Ok(());
+            }
             Event::Died { climb, exit } => self.target(climb.target).exit = exit.cloned(),
             Event::StageDone { climb, done } => {
                 let mut stage = StageRecord::from(*done);
@@ -168,6 +190,9 @@ fn start(target: &Target) -> Start {
 
 /// One stage in one line.
 fn summary(stage: &StageRecord) -> String {
+    if let Some(job) = &stage.job {
+        return of_job(job);
+    }
     let mut parts = vec![format!("  {}/s", show_count(stage.load.rate()))];
     #[expect(clippy::cast_precision_loss, reason = "for people")]
     parts.extend(stage.load.response_ns.p99.map(|p99| format!("p99 {}", show_ns(p99 as f64))));
@@ -184,4 +209,14 @@ fn summary(stage: &StageRecord) -> String {
     parts.extend(stage.verdict.invalid.iter().map(|why| format!("invalid: {why}")));
     parts.extend(stage.verdict.stopped_by.as_ref().map(|rule| format!("stopped: {rule}")));
     parts.join(", ")
+}
+
+/// One run of a job in one line.
+fn of_job(job: &JobRun) -> String {
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    let wall = show_ns(job.wall_ns as f64);
+    match &job.failed {
+        Some(how) => format!("  {wall}, {how}"),
+        None => format!("  {wall}"),
+    }
 }

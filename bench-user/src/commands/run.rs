@@ -36,7 +36,7 @@ fn outcome(ended: anyhow::Result<RunEnd>, recorder: &Recorder) -> anyhow::Result
     } else {
         String::new()
     };
-    match (ended, recorder.death()) {
+    match (ended, recorder.death().or(recorder.failed_job())) {
         (Ok(RunEnd::Interrupted(signal)), _) => anyhow::bail!("{signal} ended the run{kept}"),
         (Err(error), _) => anyhow::bail!("{error:#}{kept}"),
         (Ok(RunEnd::Done), death) if !record.claims.is_empty() => {

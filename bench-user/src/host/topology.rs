@@ -22,6 +22,19 @@ pub struct Placement {
     pub shared_with_target: bool,
 }
 
+impl Placement {
+    /// That of a run without load: no CPU is kept from its targets.
+    #[must_use]
+    pub const fn without_load() -> Self {
+        Self {
+            workers: 0,
+            load_cpus: Vec::new(),
+            target_cpus: Vec::new(),
+            shared_with_target: false,
+        }
+    }
+}
+
 /// The CPUs that are online now, ascending.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ use url::Url;
 use super::ascent::Ascent;
 use super::services::Services;
 use super::stage::{End, Setting};
-use super::{Climb, Event, Interrupt, Sink, setup};
+use super::{Climb, Event, Interrupt, Places, Sink, setup};
 use crate::cpu_list;
 use crate::fetch::Fetcher;
 use crate::host::topology::Placement;
@@ -37,6 +37,26 @@ pub(super) struct Expedition<'a> {
 }
 
 impl<'a> Expedition<'a> {
+    /// Nothing is started and nothing known yet.
+    pub(super) fn new(
+        plan: &'a Plan,
+        placement: Placement,
+        interrupt: &'a Interrupt,
+        places: Places<'a>,
+    ) -> Self {
+        Self {
+            plan,
+            placement,
+            interrupt,
+            run_id: places.run_id,
+            logs: places.logs,
+            urls: vec![None; plan.targets.len()],
+            bias: Bias::default(),
+            taken_off: Vec::new(),
+            services: Services::default(),
+        }
+    }
+
     /// Runs one climb and tells the sink of everything that is finished on the way.
     pub(super) fn climb(&mut self, climb: Climb, sink: &mut dyn Sink) -> Result<()> {
         let Some((mut target, urls)) = self.begin(climb.target)? else { return Ok(()) };
@@ -209,20 +229,25 @@ impl<'a> Expedition<'a> {
         Ok(urls)
     }
 
-    /// The instruments of a climb; `None` where nothing is watched: an address alone has no kernel
-    /// side.
-    pub(super) fn observers(&self, target: &Target) -> Option<ObserverSet> {
+    /// The instruments of a climb, or of one run of a job, which `starts_held`; `None` where nothing
+    /// is watched: an address alone has no kernel side.
+    pub(super) fn observers(
+        &self,
+        handle: &TargetHandle,
+        starts_held: bool,
+    ) -> Option<ObserverSet> {
         let spec = &self.plan.observe;
-        if !spec.enabled || target.handle.kind == TargetKind::Url {
+        if !spec.enabled || handle.kind == TargetKind::Url {
             return None;
         }
         let options = Options {
             explain: spec.explain.clone(),
             bias: self.bias,
+            starts_held,
             probe_log: spec.probe_log,
             ..Options::default()
         };
-        let mut observers = ObserverSet::attach(&target.handle, &options);
+        let mut observers = ObserverSet::attach(handle, &options);
         for (kind, why) in &self.taken_off {
             observers.detach(*kind, why);
         }
@@ -236,7 +261,7 @@ impl<'a> Expedition<'a> {
         urls: Arc<[Url]>,
         sink: &mut dyn Sink,
     ) -> Result<End> {
-        let observers = self.observers(target);
+        let observers = self.observers(&target.handle, false);
         let memory_before = observers.as_ref().map(|_| memory_bytes(target));
         let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
         if let Some(why) = missing {

@@ -6,8 +6,10 @@
 
 mod ascent;
 mod climb;
+pub mod execution;
 mod holds;
 mod interrupt;
+mod job;
 mod join;
 mod left_behind;
 mod overhead;
@@ -29,19 +31,19 @@ use url::Url;
 
 pub use holds::outcome;
 pub use interrupt::Interrupt;
+pub use job::JobRun;
 pub use rest::Before;
 pub use schedule::Climb;
 pub use services::ServiceUse;
 
 use self::climb::Expedition;
-use self::services::Services;
 use crate::cpu_list;
 use crate::host::{CgroupTrees, topology};
 use crate::load::{self, LoadSample};
 use crate::measured::Measured;
-use crate::observe::{Bias, ProbeEstimate, Sample};
+use crate::observe::{ProbeEstimate, Sample};
 use crate::plan::Plan;
-use crate::target::{Exit, Target};
+use crate::target::{Exit, Target, TargetHandle};
 
 /// Which stage of which climb.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,10 +67,12 @@ pub struct Position {
 pub struct StageDone {
     /// Which one.
     pub position: Position,
-    /// What was left behind by the one before.
-    pub before: Before,
-    /// The client's side.
+    /// What was left behind by the one before; `None` for a job, which does not feel it.
+    pub before: Option<Before>,
+    /// The client's side; the default for a job, which has none.
     pub load: LoadSample,
+    /// A run of a job; `None` for a stage of load.
+    pub job: Option<JobRun>,
     /// The kernel's side.
     pub kernel: Sample,
     /// Complete responses between the two kernel readings.
@@ -136,6 +140,13 @@ pub enum Event<'a> {
         climb: Climb,
         /// Which stage.
         position: Position,
+    },
+    /// A job is ready to be released.
+    JobBegins {
+        /// Which of its runs.
+        climb: Climb,
+        /// Where it is watched.
+        handle: &'a TargetHandle,
     },
     /// The target ended by itself.
     Died {
@@ -211,6 +222,9 @@ pub fn run(
     interrupt: &Interrupt,
     sink: &mut dyn Sink,
 ) -> Result<RunEnd> {
+    if let Some(job) = &plan.job {
+        return job::run((plan, job), places, interrupt, sink);
+    }
     let load_cpus =
         plan.load.cpus.as_deref().map(cpu_list::parse).transpose().map_err(anyhow::Error::msg)?;
     let mut placement = topology::split(plan.load.workers, load_cpus.as_deref())?;
@@ -225,17 +239,7 @@ pub fn run(
     load::check_headers(&plan.load.headers)?;
     load::ensure_dialable(&setup::dial(&plan.load), most)?;
     load::ensure_descriptors(most, placement.workers, load::descriptors_in_use())?;
-    let mut expedition = Expedition {
-        plan,
-        placement,
-        interrupt,
-        run_id: places.run_id,
-        logs: places.logs,
-        urls: vec![None; plan.targets.len()],
-        bias: Bias::default(),
-        taken_off: Vec::new(),
-        services: Services::default(),
-    };
+    let mut expedition = Expedition::new(plan, placement, interrupt, places);
     let ended = climb_all(&mut expedition, sink);
     let stopped = expedition.services.stop(sink);
     ended.and_then(|end| stopped.map(|()| end))

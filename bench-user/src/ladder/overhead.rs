@@ -69,7 +69,7 @@ impl Expedition<'_> {
     /// The warm-up of the first stage, without its window.
     fn warm_up(&self, place: usize, target: &Target, urls: Arc<[Url]>) -> Result<Option<Warmed>> {
         let plan = self.plan;
-        let Some(mut observers) = self.observers(target) else { return Ok(None) };
+        let Some(mut observers) = self.observers(&target.handle, false) else { return Ok(None) };
         let connections = plan.ladder.connections.first().copied().unwrap_or(1);
         let search = Level { connections, offered_rps: None };
         let level = plan.ladder.levels().first().copied().unwrap_or(search);

@@ -119,9 +119,17 @@ pub(super) fn run(
         End::Whole if ladder.find_rate.is_some() => None,
         End::Whole => stop::tripped(&setting.plan.stop, &sample),
     };
-    let load = sample;
-    let done =
-        StageDone { position, before, load, kernel, requests, services, samples, stopped_by };
+    let done = StageDone {
+        position,
+        before: Some(before),
+        load: sample,
+        job: None,
+        kernel,
+        requests,
+        services,
+        samples,
+        stopped_by,
+    };
     Ok((Some(done), end))
 }
 

@@ -75,6 +75,12 @@ impl LoadSample {
         self.events.as_ref().map_or(self.achieved_rps, |events| events.per_sec)
     }
 
+    /// Whether there was no load at all: the stage is a job.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Connections were held for their own sake: their requests, if there are any, last as long
     /// as the streams that they open.
     #[must_use]

@@ -110,6 +110,10 @@ impl Reading {
         window_ns: u64,
     ) -> CgroupUse {
         let mut cgroup = self.cgroup.since(&then.cgroup, window_ns);
+        // Of a command that has ended nothing can be asked any more.
+        if cgroup.cpus_allowed.value().is_none() {
+            cgroup.cpus_allowed = then.cgroup.cpus_allowed.clone();
+        }
         if let Some(cpus) = cpus.and_then(|n| u32::try_from(n).ok()) {
             cgroup.cpus_allowed = Measured::Value(cpus);
         }

@@ -11,6 +11,7 @@ mod error;
 mod explain;
 pub mod file;
 pub mod flags;
+mod job;
 mod level;
 mod load;
 mod objective;
@@ -29,7 +30,9 @@ pub use claim::{ClaimSpec, NamedStages, StageSelector};
 pub use error::PlanError;
 pub(crate) use error::suggest;
 pub use explain::Explain;
+pub use job::JobSpec;
 pub use level::Level;
+pub(crate) use level::is_zero;
 pub use load::{Arrivals, CatchUp, Client, Family, LoadSpec, Protocol, WebsocketMode};
 pub use objective::{Condition, Figure, Objective};
 pub use service::ServiceSpec;
@@ -57,6 +60,9 @@ pub struct Plan {
     /// The load levels.
     #[serde(default)]
     pub ladder: Ladder,
+    /// The targets are programs that run to their end, not servers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobSpec>,
     /// When a ladder ends early; decided before the run.
     #[serde(default)]
     pub stop: StopRules,
@@ -240,6 +246,7 @@ impl Default for Plan {
             discard: 0,
             order: Order::default(),
             ladder: Ladder::default(),
+            job: None,
             stop: StopRules::default(),
             valid: ValidRules::default(),
             load: LoadSpec::default(),

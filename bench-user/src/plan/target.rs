@@ -52,6 +52,10 @@ pub struct TargetSpec {
     /// How long a started target may take until it is ready.
     #[serde(default = "default_ready_within")]
     pub ready_within: Span,
+    /// Of a job: program and arguments that are run before each run of it, in its `dir` and `env`,
+    /// outside of what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Vec<String>>,
     /// Environment of a command, added to ours.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
@@ -132,6 +136,7 @@ impl TargetSpec {
             urls: None,
             ready: None,
             ready_within: default_ready_within(),
+            before: None,
             env: BTreeMap::new(),
             dir: None,
             cpus: None,

@@ -160,7 +160,8 @@ pub struct FoundByClimb {
 /// One stage over its counted repetitions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
-    /// Connections.
+    /// Connections; left out for a job.
+    #[serde(default, skip_serializing_if = "plan::is_zero")]
     pub connections: u32,
     /// Requests per second that were offered; `null` in the closed loop.
     #[serde(default)]
@@ -191,7 +192,8 @@ pub struct PairFinding {
     pub of: String,
     /// What it is compared with.
     pub against: String,
-    /// Connections of the stage.
+    /// Connections of the stage; left out for a job.
+    #[serde(default, skip_serializing_if = "plan::is_zero")]
     pub connections: u32,
     /// Requests per second that were offered; `null` in the closed loop.
     #[serde(default)]
@@ -236,7 +238,8 @@ pub enum ClaimVerdict {
 /// A claim in one stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageClaim {
-    /// Connections of the stage.
+    /// Connections of the stage; left out for a job.
+    #[serde(default, skip_serializing_if = "plan::is_zero")]
     pub connections: u32,
     /// Requests per second that were offered; `null` in the closed loop.
     #[serde(default)]

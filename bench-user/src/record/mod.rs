@@ -16,7 +16,7 @@ pub use findings::{
 pub use store::{RunDir, StoreError, parse, read};
 
 use crate::host::HostInfo;
-pub use crate::ladder::{Before, ServiceUse, StageSample};
+pub use crate::ladder::{Before, JobRun, ServiceUse, StageSample};
 
 use crate::ladder::StageDone;
 use crate::load::LoadSample;
@@ -99,7 +99,8 @@ pub struct TargetRecord {
     pub kind: TargetKind,
     /// The cgroup v2 directory that was watched.
     pub cgroup: Measured<String>,
-    /// How many addresses were requested in turn, and the first of them.
+    /// How many addresses were requested in turn, and the first of them; left out for a job.
+    #[serde(default, skip_serializing_if = "Urls::is_none")]
     pub urls: Urls,
     /// A container's image; `null` for other kinds.
     pub image: Option<Image>,
@@ -132,12 +133,20 @@ pub struct ServiceRecord {
 }
 
 /// The addresses of a target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Urls {
     /// How many.
     pub count: usize,
     /// The first one.
     pub first: String,
+}
+
+impl Urls {
+    /// A job has none.
+    #[must_use]
+    pub const fn is_none(&self) -> bool {
+        self.count == 0 && self.first.is_empty()
+    }
 }
 
 /// How a target began a climb, before its first request.
@@ -152,7 +161,7 @@ pub struct Start {
     pub image_bytes: Option<u64>,
 }
 
-/// Closed or open loop.
+/// Closed or open loop, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Loop {
@@ -160,9 +169,11 @@ pub enum Loop {
     Closed,
     /// Requests are sent by a schedule.
     Open,
+    /// There are no requests: a program runs to its end.
+    Job,
 }
 
-/// One stage: a load level held for a time, seen from both sides.
+/// One stage: a load level held for a time, seen from both sides, or one run of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageRecord {
     /// Place in the ladder, from 0.
@@ -171,10 +182,11 @@ pub struct StageRecord {
     pub repetition: u32,
     /// The probes were attached; `false` for a control stage, and where there were none.
     pub observed: bool,
-    /// Closed or open loop.
+    /// Closed or open loop, or a job.
     #[serde(rename = "loop")]
     pub kind: Loop,
-    /// Connections asked for.
+    /// Connections asked for; left out for a job.
+    #[serde(default, skip_serializing_if = "plan::is_zero")]
     pub connections: u32,
     /// Requests per second that the schedule wanted; `null` in the closed loop.
     pub offered_rps: Option<f64>,
@@ -188,8 +200,12 @@ pub struct StageRecord {
     /// this.
     #[serde(default)]
     pub start: Option<Start>,
-    /// The client's side.
+    /// The client's side; left out for a job.
+    #[serde(default, skip_serializing_if = "LoadSample::is_none")]
     pub load: LoadSample,
+    /// The run of a job; left out for a stage of load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobRun>,
     /// Complete responses between the two kernel readings: the denominator of `per_request`.
     #[serde(default)]
     pub observed_requests: u64,
@@ -235,21 +251,28 @@ impl StageRecord {
 
 impl From<StageDone> for StageRecord {
     fn from(done: StageDone) -> Self {
-        let StageDone { position, before, load, kernel, requests, services, samples, stopped_by } =
-            done;
+        let StageDone { position, before, load, job, kernel, .. } = done;
+        let StageDone { requests, services, samples, stopped_by, .. } = done;
+        let window_ns = job.as_ref().map_or(load.window_ns, |job| job.wall_ns);
         #[expect(clippy::cast_precision_loss, reason = "a window is far below 2^53 ns")]
-        let duration_s = load.window_ns as f64 / 1e9;
+        let duration_s = window_ns as f64 / 1e9;
+        let kind = match (&job, position.offered_rps) {
+            (Some(_), _) => Loop::Job,
+            (None, Some(_)) => Loop::Open,
+            (None, None) => Loop::Closed,
+        };
         Self {
             index: position.index,
             repetition: position.repetition,
             observed: position.observed,
-            kind: if position.offered_rps.is_some() { Loop::Open } else { Loop::Closed },
+            kind,
             connections: position.connections,
             offered_rps: position.offered_rps,
             duration_s,
-            before: Some(before),
+            before,
             start: None,
             load,
+            job,
             observed_requests: requests,
             syscalls: kernel.syscalls,
             sched: kernel.sched,

@@ -1,7 +1,7 @@
 //! Facts beside the ladder: what each target is, the machine, and what was asked for.
 
-use super::figures;
 use super::page::Item;
+use super::{figures, job};
 use crate::measured::Measured;
 use crate::plan::Ladder;
 use crate::record::{RunRecord, TargetRecord};
@@ -27,16 +27,13 @@ pub(super) fn target(target: &TargetRecord) -> Item {
     }
     facts.extend(target.exit.as_ref().map(exit));
     let mut lines = vec![facts.join("; ")];
-    let mut addresses = format!(
-        "{} from {}",
-        figures::plural(target.urls.count as u64, "address", "addresses"),
-        target.urls.first
-    );
-    if !is_address {
-        let cgroup = target.cgroup.value().map_or(figures::NONE, String::as_str);
-        addresses += &format!("; cgroup {cgroup}");
-    }
-    lines.push(addresses);
+    let addresses = (!target.urls.is_none()).then(|| {
+        let many = figures::plural(target.urls.count as u64, "address", "addresses");
+        format!("{many} from {}", target.urls.first)
+    });
+    let cgroup = (!is_address)
+        .then(|| format!("cgroup {}", target.cgroup.value().map_or(figures::NONE, String::as_str)));
+    lines.push(addresses.into_iter().chain(cgroup).collect::<Vec<_>>().join("; "));
     Item { lead: target.name.clone(), lines }
 }
 
@@ -103,14 +100,14 @@ pub(super) fn host(run: &RunRecord) -> String {
 /// What was asked for.
 pub(super) fn plan(run: &RunRecord) -> String {
     let plan = &run.plan;
-    let mut parts = vec![
-        match &plan.ladder.find_rate {
-            Some(objective) => format!("search for the highest rate that holds {objective}"),
-            None => ladder(&plan.ladder),
-        },
-        format!("{} each after {} of warm-up", plan.ladder.duration, plan.ladder.warmup),
-        figures::plural(plan.repeat.into(), "repetition", "repetitions"),
-    ];
+    let mut parts = match (&plan.job, &plan.ladder.find_rate) {
+        (Some(job), _) => vec![job::plan(run, job)],
+        (None, Some(objective)) => {
+            vec![format!("search for the highest rate that holds {objective}"), windows(run)]
+        }
+        (None, None) => vec![ladder(&plan.ladder), windows(run)],
+    };
+    parts.push(figures::plural(plan.repeat.into(), "repetition", "repetitions"));
     if plan.discard > 0 {
         parts.push(format!("the first {} not counted", plan.discard));
     }
@@ -120,7 +117,8 @@ pub(super) fn plan(run: &RunRecord) -> String {
     if !plan.observe.enabled {
         parts.push("the kernel side not observed".into());
     }
-    let generator = run.targets.iter().flat_map(|t| &t.stages).map(|s| &s.load.generator).next();
+    let stages = run.targets.iter().flat_map(|t| &t.stages).filter(|s| !s.load.is_none());
+    let generator = stages.map(|s| &s.load.generator).next();
     if let Some(generator) = generator {
         let workers = figures::plural(generator.workers.into(), "load worker", "load workers");
         let cpus = figures::joined(&generator.cpus);
@@ -131,6 +129,11 @@ pub(super) fn plan(run: &RunRecord) -> String {
         });
     }
     parts.join("; ")
+}
+
+fn windows(run: &RunRecord) -> String {
+    let ladder = &run.plan.ladder;
+    format!("{} each after {} of warm-up", ladder.duration, ladder.warmup)
 }
 
 fn ladder(ladder: &Ladder) -> String {

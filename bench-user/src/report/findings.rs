@@ -13,7 +13,7 @@ const GOOD_FIT: f64 = 0.05;
 
 /// The highest rate of a target in one phrase, for the top of a report.
 pub(super) fn peak(ladder: &Ladder<'_>) -> Option<String> {
-    if ladder.is_all_invalid() {
+    if ladder.is_all_invalid() && !ladder.is_job() {
         return Some(format!("{} no valid stage", ladder.target.name));
     }
     let row = ladder.peak()?;
@@ -70,7 +70,7 @@ fn searches(findings: &LadderFindings) -> Vec<String> {
 pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
     let mut lines = Vec::new();
     let peak = ladder.peak().filter(|_| !ladder.is_all_invalid());
-    if ladder.is_all_invalid() {
+    if ladder.is_all_invalid() && !ladder.is_job() {
         lines.push(nothing_valid(ladder));
     }
     if let Some((row, findings)) = peak.zip(ladder.findings) {
@@ -79,7 +79,7 @@ pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
     }
     lines.extend(ladder.findings.map_or(Vec::new(), searches));
     // Of an address alone the kernel side is missing as a whole, which is said elsewhere.
-    let shown = peak.or(ladder.highest());
+    let shown = peak.or(ladder.shown());
     let is_blind = |row: &Row<'_>| ladder.is_address() && row.bottleneck() == Bottleneck::Unknown;
     lines.extend(shown.filter(|row| !is_blind(row)).map_or(Vec::new(), evidence));
     lines.extend(stops(&ladder.rows));

@@ -48,14 +48,37 @@ const OF_HELD: [Metric; 8] = [
     metric("threads.busiest.oncpu_ratio", "busiest\nthread"),
 ];
 
+/// The same of a program that runs to its end.
+pub(super) const OF_JOB: [Metric; 8] = [
+    metric("job.wall_ns", "time"),
+    metric("job.work_per_sec", "work\n/s"),
+    metric("job.cpu_ns", "CPU\ntime"),
+    metric("cgroup.cpu_ratio", "CPUs\nused"),
+    metric("threads.busiest.oncpu_ratio", "busiest\nthread"),
+    metric("syscalls.total", "syscalls"),
+    metric("sched.switches", "switches"),
+    metric("cgroup.memory_peak_bytes", "memory\npeak"),
+];
+
 /// What is shown of these levels.
 pub(super) fn shown(rows: &[Row<'_>]) -> &'static [Metric; 8] {
-    if rows.iter().any(Row::is_held) { &OF_HELD } else { &METRICS }
+    if rows.iter().any(|row| row.at.is_job()) {
+        &OF_JOB
+    } else if rows.iter().any(Row::is_held) {
+        &OF_HELD
+    } else {
+        &METRICS
+    }
 }
 
 /// The title of a metric that reports show; of another one, its name.
 pub(super) fn label(name: &str) -> &str {
-    METRICS.iter().chain(&OF_HELD).find(|known| known.name == name).map_or(name, |m| m.label)
+    METRICS
+        .iter()
+        .chain(&OF_HELD)
+        .chain(&OF_JOB)
+        .find(|known| known.name == name)
+        .map_or(name, |m| m.label)
 }
 
 /// One target with its load levels.
@@ -104,7 +127,14 @@ pub(super) fn ladder<'a>(
 
 /// The title of the column that tells levels apart.
 pub(super) fn title(levels: impl IntoIterator<Item = plan::Level>) -> &'static str {
-    if levels.into_iter().any(|level| level.offered_rps.is_some()) { RATE } else { "conns" }
+    let levels: Vec<plan::Level> = levels.into_iter().collect();
+    if levels.iter().any(|level| level.offered_rps.is_some()) {
+        RATE
+    } else if levels.iter().any(plan::Level::is_job) {
+        "stage"
+    } else {
+        "conns"
+    }
 }
 
 /// A level below this title: the closed stage of a search stands among rates.
@@ -130,14 +160,21 @@ impl<'a> Ladder<'a> {
         (rate(best) > 0.0).then_some(best)
     }
 
+    /// It is a program that runs to its end.
+    pub(super) fn is_job(&self) -> bool {
+        self.rows.iter().any(|row| row.at.is_job())
+    }
+
     /// Nothing but the client's side can be seen of it.
     pub(super) fn is_address(&self) -> bool {
         self.target.kind == TargetKind::Url
     }
 
-    /// The level that the details are of: the peak, or the highest rate where there is none.
+    /// The level that the details are of: the peak, or the highest rate where there is none; the
+    /// job.
     pub(super) fn shown(&self) -> Option<&Row<'a>> {
-        self.peak().or(self.highest())
+        let job = self.rows.first().filter(|_| self.is_job());
+        job.or(self.peak()).or(self.highest())
     }
 
     /// The ladder has levels after this one.
@@ -154,15 +191,29 @@ impl<'a> Ladder<'a> {
 
 impl<'a> Row<'a> {
     /// The climb that everything is shown of that cannot be added up over climbs: the middle one
-    /// by its rate, the lower of two, of those whose rate is valid where there are any.
+    /// by its rate (of a job: its time), the lower of two, of those whose rate is valid where there
+    /// are any.
     pub(super) fn middle(&self) -> &'a StageRecord {
         let fit = |s: &&&StageRecord| self.judge.is_fit(s, "load.achieved_rps").is_ok();
         let mut stages: Vec<&StageRecord> = self.stages.iter().filter(fit).copied().collect();
         if stages.is_empty() {
             stages.clone_from(&self.stages);
         }
-        stages.sort_by(|a, b| a.load.rate().total_cmp(&b.load.rate()));
+        #[expect(clippy::cast_precision_loss, reason = "only their order counts")]
+        let key = |s: &StageRecord| s.job.as_ref().map_or(s.load.rate(), |job| job.wall_ns as f64);
+        stages.sort_by(|a, b| key(a).total_cmp(&key(b)));
         stages[(stages.len() - 1) / 2]
+    }
+
+    /// Where it was, to follow a heading; nothing for a job, which is at no level.
+    pub(super) fn at_level(&self) -> String {
+        if self.at.is_job() { String::new() } else { format!(" at {}", self.at.short()) }
+    }
+
+    /// It is a job of which every run failed.
+    pub(super) fn is_failed_job(&self) -> bool {
+        let failed = |stage: &&StageRecord| stage.job.as_ref().is_some_and(|j| j.failed.is_some());
+        self.stages.iter().all(failed)
     }
 
     /// The climb of a stage, to follow a heading; nothing where there is one climb alone.
@@ -170,7 +221,8 @@ impl<'a> Row<'a> {
         if self.stages.len() == 1 {
             return String::new();
         }
-        format!(", climb {}", stage.repetition + 1)
+        let noun = if self.at.is_job() { "run" } else { "climb" };
+        format!(", {noun} {}", stage.repetition + 1)
     }
 
     /// What of it is invalid although its rate counts, to follow the rate; nothing where all is

@@ -12,6 +12,7 @@ mod export;
 mod facts;
 mod figures;
 mod findings;
+mod job;
 mod json;
 mod levels;
 mod markdown;

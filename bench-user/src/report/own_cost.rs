@@ -53,7 +53,7 @@ fn item(ladder: &Ladder<'_>) -> Option<Item> {
     let mut parts = Vec::new();
     let ratio = ladder.findings.and_then(|findings| findings.observed_ratio.as_ref());
     parts.extend(ratio.map(with_and_without));
-    let used = |stage: &StageRecord| share(stage.observer_cost.user_cpu_ns, stage.load.window_ns);
+    let used = |stage: &StageRecord| share(stage.observer_cost.user_cpu_ns, window_ns(stage));
     let used: Vec<f64> = stages.iter().filter_map(|stage| used(stage)).collect();
     if let Some(cpus) = bootstrap::median(&used) {
         parts.push(format!("this tool besides its load used {} of a CPU", figures::percent(cpus)));
@@ -66,6 +66,10 @@ fn item(ladder: &Ladder<'_>) -> Option<Item> {
     let lost = lost.into_iter().filter(|(_, n)| *n > 0);
     parts.extend(lost.map(|(cause, n)| format!("lost by {cause}: {}", figures::count(n))));
     (!parts.is_empty()).then(|| Item::new(ladder.target.name.clone(), parts.join("; ")))
+}
+
+fn window_ns(stage: &StageRecord) -> u64 {
+    stage.job.as_ref().map_or(stage.load.window_ns, |job| job.wall_ns)
 }
 
 /// The rate with the probes as a share of that without.

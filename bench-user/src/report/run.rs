@@ -4,7 +4,7 @@ use super::levels::{self, Ladder, Row};
 use super::page::{Item, Page};
 use super::reasons::Reasons;
 use super::{
-    claims, explain, facts, figures, findings, own_cost, stages, surroundings, threads, times,
+    claims, explain, facts, figures, findings, job, own_cost, stages, surroundings, threads, times,
     warnings,
 };
 use crate::analyze::validity;
@@ -17,7 +17,36 @@ pub(super) fn page(run: &RunRecord) -> Page {
     let mut page = Page::titled(format!("{}, {} ({})", run.plan.name, run.started_at, run.id));
     answer(&mut page, run, &ladders);
     page.section("Claims", claims::items(&run.claims));
-    for ladder in &ladders {
+    if let Some(job) = &run.plan.job {
+        job::sections(&mut page, job, &ladders);
+    } else {
+        of_load(&mut page, &ladders);
+    }
+    page.section("Findings", ladders.iter().filter_map(findings::item).collect());
+    page.section(around(run, &ladders), ladders.iter().filter_map(surroundings::at_peak).collect());
+    page.section("Warnings", ladders.iter().filter_map(|l| warnings::item(run, l)).collect());
+    page.section("Cost of measuring", own_cost::items(run, &ladders));
+    page.section("Targets", run.targets.iter().map(facts::target).collect());
+    page.section("Conditions", facts::conditions(run));
+    page.section("Not measured", not_measured(run, &ladders));
+    if ladders.iter().any(|ladder| !ladder.rows.is_empty()) {
+        page.text(if run.plan.job.is_some() { job::LEGEND } else { LEGEND });
+    }
+    page
+}
+
+/// Where the surroundings that are shown are of.
+fn around(run: &RunRecord, ladders: &[Ladder<'_>]) -> &'static str {
+    match (&run.plan.job, has_peaks(ladders)) {
+        (Some(_), _) => "Around the jobs",
+        (None, true) => "Around the peak",
+        (None, false) => "Around the highest rate",
+    }
+}
+
+/// The figures of stages of load, then those that explain them.
+fn of_load(page: &mut Page, ladders: &[Ladder<'_>]) {
+    for ladder in ladders {
         page.heading(ladder.target.name.clone());
         if ladder.rows.is_empty() {
             page.text(nothing_counted(ladder.target));
@@ -26,33 +55,21 @@ pub(super) fn page(run: &RunRecord) -> Page {
             page.items(stages::invalid(&ladder.rows));
         }
     }
-    if let Some(table) = times::table(&ladders) {
+    if let Some(table) = times::table(ladders) {
         page.heading("Response times in full");
         page.table(table);
     }
-    syscalls(&mut page, &ladders);
-    for ladder in &ladders {
+    syscalls(page, ladders);
+    for ladder in ladders {
         let Some(row) = ladder.shown() else { continue };
         let target = &ladder.target.name;
-        threads::of_level(&mut page, target, row);
+        threads::of_level(page, target, row);
         let of = format!(" at {}, {target}", row.at.short());
         let middle = row.middle();
-        explain::window(&mut page, &format!("{of}{}", row.climb(middle)), &middle.explain);
+        explain::window(page, &format!("{of}{}", row.climb(middle)), &middle.explain);
         let windows: Vec<_> = row.stages.iter().map(|stage| &stage.explain).collect();
-        explain::stacks(&mut page, &of, &windows);
+        explain::stacks(page, &of, &windows);
     }
-    page.section("Findings", ladders.iter().filter_map(findings::item).collect());
-    let around = if has_peaks(&ladders) { "Around the peak" } else { "Around the highest rate" };
-    page.section(around, ladders.iter().filter_map(surroundings::at_peak).collect());
-    page.section("Warnings", ladders.iter().filter_map(|l| warnings::item(run, l)).collect());
-    page.section("Cost of measuring", own_cost::items(run, &ladders));
-    page.section("Targets", run.targets.iter().map(facts::target).collect());
-    page.section("Conditions", facts::conditions(run));
-    page.section("Not measured", not_measured(run, &ladders));
-    if ladders.iter().any(|ladder| !ladder.rows.is_empty()) {
-        page.text(LEGEND);
-    }
-    page
 }
 
 fn nothing_counted(target: &TargetRecord) -> String {
@@ -87,6 +104,9 @@ fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
         if let Some(how) = validity::ending(ladder.target) {
             page.text(format!("NO ANSWER: {} {how}.", ladder.target.name));
         }
+    }
+    for line in ladders.iter().filter_map(job::failed) {
+        page.text(line);
     }
     let peaks: Vec<String> = ladders.iter().filter_map(findings::peak).collect();
     if !peaks.is_empty() {
@@ -133,6 +153,10 @@ fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {
         reasons.note_all(&target.name, "exit", &target.exit);
         for stage in rows.iter().flat_map(|row| &row.stages) {
             reasons.note_all(&target.name, "", stage);
+        }
+        if run.plan.job.is_some() {
+            job::note_empty_cells(ladder, &mut reasons);
+            continue;
         }
         times::note_missing(ladder, &mut reasons);
         stages::note_empty_cells(rows, &target.name, &mut reasons);

@@ -117,11 +117,12 @@ fn shown(evidence: &Evidence) -> String {
 
 fn shown_side(metric: &str, side: &EvidenceSide) -> String {
     let EvidenceSide { target, level, value } = side;
+    let at = if level.is_job() { String::new() } else { format!(" at {level}") };
     match value {
         Ok(Known::Figure(value)) => {
-            format!("{target} {} at {level}", figures::show_estimate(metric, value))
+            format!("{target} {}{at}", figures::show_estimate(metric, value))
         }
-        Ok(Known::Words(words)) => format!("{target} at {level}: {words}"),
-        Err(why) => format!("{target} {NONE} at {level} ({why})"),
+        Ok(Known::Words(words)) => format!("{target}{at}: {words}"),
+        Err(why) => format!("{target} {NONE}{at} ({why})"),
     }
 }

@@ -94,7 +94,7 @@ fn cpus<'w>(parts: impl Iterator<Item = (f64, &'w str)>) -> String {
 
 /// The same figures of a run, where it was fastest.
 pub(super) fn at_peak(ladder: &Ladder<'_>) -> Option<Item> {
-    let row = ladder.shown().filter(|_| !ladder.is_address())?;
+    let row = ladder.shown().filter(|row| !ladder.is_address() && !row.is_failed_job())?;
     let parts = [
         ("cgroup.cpu_ratio", "used by it"),
         ("machine.busy_cpus", "busy on the whole machine"),
@@ -134,7 +134,8 @@ pub(super) fn at_peak(ladder: &Ladder<'_>) -> Option<Item> {
             ("sched.migrations", "migrations to another CPU"),
         ],
     ));
-    Some(Item { lead: format!("{} at {}", ladder.target.name, row.at), lines })
+    let at = if row.at.is_job() { String::new() } else { format!(" at {}", row.at) };
+    Some(Item { lead: format!("{}{at}", ladder.target.name), lines })
 }
 
 /// One line of whole numbers; `None` where none was measured.

@@ -40,7 +40,8 @@ pub(super) fn of_level(page: &mut Page, target: &str, row: &Row<'_>) {
         return;
     }
     let climb = row.climb(middle);
-    page.heading(format!("Threads of {target} at {}{climb}{}", row.at.short(), how_many(threads)));
+    let at = row.at_level();
+    page.heading(format!("Threads of {target}{at}{climb}{}", how_many(threads)));
     page.table(busiest(threads));
 }
 

@@ -134,6 +134,13 @@ fn the_plan_of_the_readme_is_valid() {
 }
 
 #[test]
+fn the_jobs_of_the_readme_are_a_valid_plan() {
+    let plan = plan::file::parse(fence(&readme(), "Jobs", "toml"), "README.md").unwrap();
+    plan::validate::plan(&plan).unwrap();
+    assert!(plan.job.is_some() && plan.targets.iter().all(|target| target.before.is_some()));
+}
+
+#[test]
 fn the_kinds_of_load_of_the_readme_are_valid_plans() {
     let readme = readme();
     let fences = section(&readme, "Kinds of load").split("```toml\n").skip(1);

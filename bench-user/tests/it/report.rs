@@ -27,11 +27,12 @@ fn text(run: &RunRecord) -> String {
     written(|out| report::render(run, Format::Text, out))
 }
 
-fn all_runs() -> [(&'static str, RunRecord); 3] {
+fn all_runs() -> [(&'static str, RunRecord); 4] {
     [
         ("two-targets", runs::two_targets()),
         ("interrupted", runs::interrupted()),
         ("unavailable", runs::unavailable()),
+        ("jobs", runs::jobs()),
     ]
 }
 
@@ -63,6 +64,15 @@ fn two_targets_of_a_run_are_compared() {
     let side = |name| Side { label: "plaintext", run: &run, target: Some(name) };
     check_both("compare-targets", |format, out| {
         report::compare(&side("lean"), &side("chatty"), format, out)
+    });
+}
+
+#[test]
+fn two_jobs_of_a_run_are_compared() {
+    let run = runs::jobs();
+    let side = |name| Side { label: "transform", run: &run, target: Some(name) };
+    check_both("compare-jobs", |format, out| {
+        report::compare(&side("node"), &side("bun"), format, out)
     });
 }
 

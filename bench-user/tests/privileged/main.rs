@@ -9,6 +9,7 @@ mod explain;
 mod hooks;
 mod hosts;
 mod identities;
+mod job_plan;
 mod jobs;
 mod leaving;
 mod limited_server;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         local_ports::tests(),
         run::tests(),
         exec::tests(),
+        job_plan::tests(),
         services::tests(),
         whole::tests(),
         bottlenecks::tests(),

@@ -1,7 +1,8 @@
 use super::*;
 use crate::analyze::builder::a_stage;
 use crate::load::Events;
-use crate::observe::{Count, PerfCount};
+use crate::measured::Measured;
+use crate::observe::{Count, ENDED_KEPT, PerfCount, Thread};
 
 #[test]
 fn a_number_is_found_by_its_path() {

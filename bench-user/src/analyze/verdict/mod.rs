@@ -32,7 +32,8 @@ const MEMORY_STALL: f64 = 0.10;
 /// What limited a stage of a target, with the figures that decided it. The stop rule that the
 /// stage carries is kept; whether it is valid is for others to say.
 pub(super) fn verdict(target: &TargetRecord, stage: &StageRecord) -> Verdict {
-    let answer = died(target, stage)
+    let answer = failed(stage)
+        .or_else(|| died(target, stage))
         .or_else(|| client(stage))
         .or_else(|| memory(stage))
         .or_else(|| accept_queue::decide(stage))
@@ -73,6 +74,12 @@ impl Answer {
         self.evidence.extend(more);
         self
     }
+}
+
+/// What limited a job that did not come to its end says nothing of the job.
+fn failed(stage: &StageRecord) -> Option<Answer> {
+    let failed = stage.job.as_ref()?.failed.as_ref()?;
+    Some(Answer::new(Bottleneck::Unknown, format!("the job {failed}")))
 }
 
 /// The target ended by itself, this was its last stage, and requests failed in it.
@@ -118,7 +125,11 @@ fn client(stage: &StageRecord) -> Option<Answer> {
 
 /// A server that answered nothing and reached no limit that we see was limited by something.
 fn without_requests(stage: &StageRecord, answer: Answer) -> Answer {
-    if stage.load.requests > 0 || stage.load.is_held() || answer.bottleneck != Bottleneck::None {
+    if stage.job.is_some()
+        || stage.load.requests > 0
+        || stage.load.is_held()
+        || answer.bottleneck != Bottleneck::None
+    {
         return answer;
     }
     Answer::new(Bottleneck::Unknown, "no request was completed in the window").and(answer.evidence)

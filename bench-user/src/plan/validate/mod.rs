@@ -3,6 +3,7 @@
 //! whether a process, a file or a CPU exists is found out by who uses it.
 
 mod claims;
+mod job;
 mod load;
 mod target;
 mod valid;
@@ -35,6 +36,9 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
     usable_name("the name of the plan", &plan.name)?;
     spans(plan)?;
     repetitions(plan)?;
+    if let Some(spec) = &plan.job {
+        job::job(plan, spec)?;
+    }
     ladder(&plan.ladder)?;
     stop_rules(&plan.stop)?;
     valid::valid(&plan.valid)?;
@@ -54,8 +58,9 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
         "the plan has no target: add a [[target]] table with a `name` and a `url`".into()
     })?;
     let mut names = BTreeSet::new();
+    let purpose = if plan.job.is_some() { Purpose::Job } else { Purpose::Load };
     for spec in &plan.targets {
-        target(spec, Purpose::Load)?;
+        target(spec, purpose)?;
         ensure(names.insert(&*spec.name), || {
             format!("two targets are named \"{}\": rename one", spec.name)
         })?;
@@ -70,9 +75,12 @@ pub fn plan(plan: &Plan) -> Result<(), PlanError> {
             )
         })?;
     }
-    load::addresses(&plan.load, &plan.targets)?;
+    if plan.job.is_none() {
+        plan.targets.iter().try_for_each(job::not_of_a_job)?;
+        load::addresses(&plan.load, &plan.targets)?;
+    }
     let names: Vec<_> = plan.targets.iter().map(|spec| spec.name.as_str()).collect();
-    claims(&plan.claims, &names, &plan.ladder.levels())
+    claims(&plan.claims, &names, &plan.levels())
 }
 
 fn refuse<T>(sentence: String) -> Result<T, PlanError> {
@@ -192,6 +200,7 @@ fn spans(plan: &Plan) -> Result<(), PlanError> {
         ("pause", ladder.pause),
         ("timeout", plan.load.timeout),
         ("interval", plan.observe.interval),
+        ("timeout", plan.job.as_ref().map_or(Span::from_secs(0), |job| job.timeout)),
     ]
     .into_iter()
     .chain(connecting)

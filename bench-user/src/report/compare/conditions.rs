@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::measured::Measured;
-use crate::plan::TargetSpec;
+use crate::plan::{JobSpec, TargetSpec};
 use crate::record::{RunRecord, TargetRecord};
 
 /// A condition that is not the same on both sides.
@@ -67,13 +67,14 @@ fn host(run: &RunRecord) -> [(&'static str, String); 10] {
     ]
 }
 
-fn plan(run: &RunRecord) -> [(&'static str, String); 9] {
+fn plan(run: &RunRecord) -> [(&'static str, String); 10] {
     let plan = &run.plan;
     let generator = run.targets.iter().flat_map(|t| &t.stages).map(|s| &s.load.generator).next();
     [
         ("bench-user", run.tool.version.clone()),
         ("duration", plan.ladder.duration.to_string()),
         ("warm-up", plan.ladder.warmup.to_string()),
+        ("work of the job", plan.job.as_ref().map_or("no job".into(), work)),
         ("repetitions", plan.repeat.to_string()),
         ("not counted", plan.discard.to_string()),
         ("timeout", plan.load.timeout.to_string()),
@@ -81,6 +82,12 @@ fn plan(run: &RunRecord) -> [(&'static str, String); 9] {
         ("load workers", generator.map_or("n/a".into(), |g| g.workers.to_string())),
         ("kernel side observed", plan.observe.enabled.to_string()),
     ]
+}
+
+/// How much one run of a job does.
+fn work(job: &JobSpec) -> String {
+    let unit = job.unit.as_deref().unwrap_or_default();
+    job.work.map_or("not said".into(), |work| format!("{work} {unit}"))
 }
 
 fn limits(run: &RunRecord, target: &TargetRecord) -> [(&'static str, String); 4] {

@@ -28,22 +28,28 @@ const IDENTITY: [(&str, Word); 14] = [
     ("role", |e| e.role.to_owned()),
     ("observed", |e| e.stage.observed.to_string()),
     ("loop", |e| word(e.stage.kind)),
-    ("connections", |e| e.stage.connections.to_string()),
+    ("connections", |e| of_load(e, |stage| stage.connections.to_string())),
     ("offered_rps", |e| e.stage.offered_rps.map_or(String::new(), |rps| rps.to_string())),
     ("duration_s", |e| e.stage.duration_s.to_string()),
-    ("observed_requests", |e| e.stage.observed_requests.to_string()),
-    ("generator_limited", |e| e.stage.load.generator.limited.to_string()),
+    ("observed_requests", |e| of_load(e, |stage| stage.observed_requests.to_string())),
+    ("generator_limited", |e| of_load(e, |stage| stage.load.generator.limited.to_string())),
     ("bottleneck", |e| word(e.stage.verdict.bottleneck)),
     ("invalid", |e| e.stage.verdict.invalid.join("; ")),
     ("stopped_by", |e| e.stage.verdict.stopped_by.clone().unwrap_or_default()),
 ];
 
+/// What only a stage of load has; nothing for a job.
+fn of_load(e: &Exported<'_>, word: fn(&StageRecord) -> String) -> String {
+    if e.stage.job.is_some() { String::new() } else { word(e.stage) }
+}
+
 type Word = fn(&Exported<'_>) -> String;
 
 /// The blocks of a stage in the order of their columns; a name that begins with none of them is
 /// computed from several and stands before all.
-const BLOCKS: [&str; 9] = [
+const BLOCKS: [&str; 10] = [
     "load.",
+    "job.",
     "syscalls.",
     "sched.",
     "threads.",

@@ -5,6 +5,7 @@
 
 mod analysis;
 mod explained;
+mod jobs;
 mod observed;
 mod stage;
 mod surroundings;
@@ -24,6 +25,7 @@ use bench_user::units::Span;
 use hdrhistogram::Histogram;
 
 use analysis::{analysis, claims};
+pub(crate) use jobs::jobs;
 pub(crate) use observed::{everything_observed, nothing_observed};
 use stage::{Around, LEAN, chatty, stage};
 

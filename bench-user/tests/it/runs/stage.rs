@@ -143,6 +143,7 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
         services: Vec::new(),
         observed_requests: 0,
         load,
+        job: None,
     }
 }
 

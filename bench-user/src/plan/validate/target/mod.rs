@@ -18,12 +18,14 @@ pub enum Purpose {
     Watch,
     /// It is a service, which runs beside the targets.
     Serve,
+    /// It runs to its end.
+    Job,
 }
 
 impl Purpose {
     const fn noun(self) -> &'static str {
         match self {
-            Self::Load | Self::Watch => "target",
+            Self::Load | Self::Watch | Self::Job => "target",
             Self::Serve => "service",
         }
     }
@@ -42,11 +44,18 @@ pub fn target(spec: &TargetSpec, purpose: Purpose) -> Result<(), PlanError> {
     switches(spec, what, way)?;
     limits(spec, what, way)?;
     match &spec.command {
-        Some(command) => ensure(command.first().is_some_and(|program| !program.is_empty()), || {
+        Some(command) => ensure(names_program(command), || {
             format!("{what} has an empty `command`: give the program to start")
         }),
         None => Ok(()),
-    }
+    }?;
+    ensure(spec.before.as_deref().is_none_or(names_program), || {
+        format!("{what} has an empty `before`: give the program to run, or take it out")
+    })
+}
+
+fn names_program(command: &[String]) -> bool {
+    command.first().is_some_and(|program| !program.is_empty())
 }
 
 /// The one key by which the target is found.
@@ -61,6 +70,10 @@ fn one_way(spec: &TargetSpec, what: &str, purpose: Purpose) -> Result<&'static s
     ];
     let set: Vec<_> = ways.iter().filter(|(_, set)| *set).map(|(way, _)| *way).collect();
     match (&set[..], purpose) {
+        (["command"], Purpose::Job) => Ok("command"),
+        ([] | [_], Purpose::Job) => refuse(format!(
+            "{what} cannot be run to its end: a job is a program: give it a `command`"
+        )),
         ([way], _) => Ok(way),
         ([], Purpose::Load) if spec.url.is_some() => Ok("url"),
         ([], Purpose::Load | Purpose::Serve) => refuse(format!(
@@ -79,16 +92,19 @@ fn one_way(spec: &TargetSpec, what: &str, purpose: Purpose) -> Result<&'static s
 }
 
 fn addresses(spec: &TargetSpec, what: &str, way: &str, purpose: Purpose) -> Result<(), PlanError> {
-    if way == "builtin" {
+    let why_none = match (way, purpose) {
+        ("builtin", _) => Some("is built in and picks its own address"),
+        (_, Purpose::Job) => Some("is a job and gets no requests"),
+        _ => None,
+    };
+    if let Some(why) = why_none {
         let given = [
             ("url", spec.url.is_some()),
             ("urls", spec.urls.is_some()),
             ("ready", spec.ready.is_some()),
         ];
         return match given.iter().find(|(_, set)| *set) {
-            Some((key, _)) => {
-                refuse(format!("{what} is built in and picks its own address: take `{key}` out"))
-            }
+            Some((key, _)) => refuse(format!("{what} {why}: take `{key}` out")),
             None => Ok(()),
         };
     }
