@@ -194,6 +194,7 @@ pub(super) fn template() -> StageRecord {
                 code: Some(0),
                 signal: None,
                 oom_killed: Measured::Value(false),
+                restarts: None,
                 by_us: false,
             },
             failed: None,

@@ -22,6 +22,8 @@ Examples:
   sudo bench-user run --cpus 1 --memory 512MiB --env PORT=3000 \\
       --url http://127.0.0.1:3000/ --connections 10,50,100 -- node server.mjs
       starts a command in a cgroup of its own and measures it
+  sudo bench-user run --image web:1.0 --engine docker --url http://127.0.0.1:8080/
+      starts a container of a local image, measures it and removes it
   bench-user run --url http://127.0.0.1:8080/
       client numbers only: an address has no kernel side
   bench-user run --url http://127.0.0.1:8080/ --connections 100 --rate 1000,2000,4000
@@ -65,6 +67,12 @@ pub struct TargetArgs {
     /// Measure a built-in server
     #[arg(long, value_enum)]
     pub builtin: Option<BuiltinName>,
+    /// Local Docker or Podman image; a container of it is started, in the host's network, and removed
+    #[arg(long, value_name = "REF")]
+    pub image: Option<String>,
+    /// What the container of --image sees of this machine's files; may be given again
+    #[arg(long = "volume", value_name = "/HOST:/PATH[:ro]")]
+    pub volumes: Vec<String>,
     /// Where requests go; alone, client numbers only are measured
     #[arg(long, value_parser = address)]
     pub url: Option<Url>,
@@ -77,10 +85,10 @@ pub struct TargetArgs {
     /// How long it may take to get ready [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub ready_within: Option<Span>,
-    /// What a started command may use.
+    /// What a started command or container may use.
     #[command(flatten)]
     pub limits: CommandArgs,
-    /// Command to start in a cgroup of its own, after `--`
+    /// Command to start in a cgroup of its own, after `--`; with --image, in its container
     #[arg(last = true, value_name = "CMD", help_heading = "Started command")]
     pub command: Vec<String>,
 }
@@ -98,8 +106,9 @@ pub struct FindArgs {
     /// Running Docker or Podman container, by name or id
     #[arg(long, value_name = "NAME")]
     pub container: Option<String>,
-    /// API socket of the container engine [default: the usual places and DOCKER_HOST]
-    #[arg(long, value_name = "SOCKET")]
+    /// Container engine [default: the first of the usual places, DOCKER_HOST and CONTAINER_HOST that
+    /// has it]
+    #[arg(long, value_name = "docker|podman|SOCKET")]
     pub engine: Option<String>,
     /// systemd unit
     #[arg(long)]

@@ -32,6 +32,9 @@ pub(super) fn measure(
     for leftover in target::remove_leftovers() {
         recorder.say(&format!("removed a leftover of an earlier run: {leftover}"));
     }
+    for leftover in target::remove_left_containers() {
+        recorder.say(&format!("removed a leftover of an earlier run: {leftover}"));
+    }
     recorder.say(&format!("run folder: {}", recorder.dir.path().display()));
     recorder.say(&estimate(&recorder.record.plan));
 
@@ -110,8 +113,10 @@ fn untouched(spec: &TargetSpec) -> TargetRecord {
 }
 
 fn kind(spec: &TargetSpec) -> TargetKind {
-    let TargetSpec { command, builtin, container, cgroup, pid, unit, .. } = spec;
+    let TargetSpec { command, builtin, image, container, cgroup, pid, unit, .. } = spec;
     [
+        // Before the command, which then is the container's.
+        (image.is_some(), TargetKind::Image),
         (command.is_some(), TargetKind::Command),
         (builtin.is_some(), TargetKind::Builtin),
         (container.is_some(), TargetKind::Container),

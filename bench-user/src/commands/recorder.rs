@@ -43,7 +43,7 @@ impl Recorder {
         let target = self.record.targets.iter().rev().find(died)?;
         let exit = target.exit.as_ref()?;
         let output = match target.kind {
-            TargetKind::Command | TargetKind::Builtin => {
+            TargetKind::Command | TargetKind::Builtin | TargetKind::Image => {
                 format!("its output is in {}", self.dir.logs_dir().display())
             }
             TargetKind::Container => "its engine has its output".to_owned(),

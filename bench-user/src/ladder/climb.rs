@@ -97,15 +97,19 @@ impl<'a> Expedition<'a> {
         Ok(())
     }
 
-    /// Looks for every target that should be running already, before the first stage: minutes of
-    /// load on one target are lost when another then is not there.
+    /// Looks for every target that should be running already, and for every image, before the first
+    /// stage: minutes of load on one target are lost when another then is not there.
     ///
     /// # Errors
     /// The first that is not there or cannot be watched.
     pub(super) fn find_all(&self) -> Result<()> {
         for (n, spec) in self.plan.targets.iter().enumerate() {
+            if spec.is_started() {
+                Target::can_start(spec).with_context(|| format!("target `{}`", spec.name))?;
+                continue;
+            }
             // Adopting moves processes, which is done once and for the climb itself.
-            if spec.command.is_some() || spec.builtin.is_some() || spec.adopt {
+            if spec.adopt {
                 continue;
             }
             if self.start(&self.spec(n))?.is_none() {
@@ -204,8 +208,7 @@ impl<'a> Expedition<'a> {
     }
 
     fn placed(&self, mut spec: TargetSpec) -> TargetSpec {
-        let started = spec.command.is_some() || spec.builtin.is_some();
-        if started && spec.cpuset.is_none() && self.placement.target_cpus.len() > 1 {
+        if spec.is_started() && spec.cpuset.is_none() && self.placement.target_cpus.len() > 1 {
             spec.cpuset = Some(cpu_list::show(&self.placement.target_cpus));
         }
         spec

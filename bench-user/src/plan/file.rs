@@ -77,7 +77,8 @@ fn resolve(plan: &mut Plan, folder: &Path) {
         service.dir = Some(working_folder(service.dir.take(), folder));
     }
     for target in &mut plan.targets {
-        if target.command.is_some() {
+        // A container's folder is one inside of it.
+        if target.command.is_some() && target.image.is_none() {
             target.dir = Some(working_folder(target.dir.take(), folder));
         }
         match &mut target.urls {

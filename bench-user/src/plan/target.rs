@@ -9,23 +9,34 @@ use url::Url;
 
 use crate::units::{Bytes, Span};
 
-/// One thing to measure. Exactly one of the ways to find it is set (`command`, `builtin`,
-/// `container`, `cgroup`, `pid`, `unit`, or `url` alone).
+/// One thing to measure. Exactly one of the ways to find it is set (`command`, `builtin`, `image`,
+/// `container`, `cgroup`, `pid`, `unit`, or `url` alone); a `command` beside an `image` is no way
+/// of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetSpec {
     /// Name in the report and in claims.
     pub name: String,
-    /// Program and arguments, started in a cgroup of its own.
+    /// Program and arguments, started in a cgroup of its own; of an `image`, what its container
+    /// runs instead of the image's own command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
     /// A built-in server: `lean` or `chatty`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub builtin: Option<Builtin>,
+    /// A local image of Docker or Podman: a container is made of it, started and removed. It is in
+    /// the host's network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// What the container of an `image` sees of this machine's files: `/host/path:/path`, with
+    /// `:ro` behind it where it may not write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<String>,
     /// A running Docker or Podman container, by name or id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// API socket of the container engine; default: the usual places and `DOCKER_HOST`.
+    /// The container engine: `docker`, `podman`, or its API socket; default: the first of the
+    /// usual places, `DOCKER_HOST` and `CONTAINER_HOST` that has the `container` or `image`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
     /// A cgroup v2 directory.
@@ -56,20 +67,20 @@ pub struct TargetSpec {
     /// outside of what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Vec<String>>,
-    /// Environment of a command, added to ours.
+    /// Environment of a command, added to ours, or of a container, added to its image's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// Working folder of a command.
+    /// Working folder of a command; of a container, a folder inside of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dir: Option<PathBuf>,
-    /// CPU quota of a command, in CPUs.
+    /// CPU quota of what is started, in CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// CPUs that a command may run on, as `"0-3,6"`; default: those that the load leaves free
+    /// CPUs that what is started may run on, as `"0-3,6"`; default: those that the load leaves free
     /// where there are at least four, else all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpuset: Option<String>,
-    /// Memory limit of a command.
+    /// Memory limit of what is started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
 }
@@ -113,10 +124,15 @@ impl TargetSpec {
     /// Nothing but an address, which has no kernel side.
     #[must_use]
     pub const fn is_address_alone(&self) -> bool {
-        let Self { command, builtin, container, cgroup, pid, unit, .. } = self;
-        let is_started = command.is_some() || builtin.is_some();
+        let Self { container, cgroup, pid, unit, .. } = self;
         let is_found = container.is_some() || cgroup.is_some() || pid.is_some() || unit.is_some();
-        !is_started && !is_found
+        !self.is_started() && !is_found
+    }
+
+    /// It is started by us, and ends with the climb.
+    #[must_use]
+    pub const fn is_started(&self) -> bool {
+        self.command.is_some() || self.builtin.is_some() || self.image.is_some()
     }
 
     /// A target of this name with every other key at its default; no way to find it is set yet.
@@ -126,6 +142,8 @@ impl TargetSpec {
             name: name.into(),
             command: None,
             builtin: None,
+            image: None,
+            volumes: Vec::new(),
             container: None,
             engine: None,
             cgroup: None,

@@ -104,7 +104,8 @@ pub struct TargetRecord {
     pub urls: Urls,
     /// A container's image; `null` for other kinds.
     pub image: Option<Image>,
-    /// From the start of a command to its first good answer, ms; `null` for one that ran already.
+    /// From the start of a command (of an image: from the order to its engine) to its first good
+    /// answer, ms; `null` for one that ran already.
     pub startup_ms: Option<f64>,
     /// Before the first request; `null` until it was looked at.
     pub idle: Option<Idle>,

@@ -52,16 +52,21 @@ fn idle(target: &TargetRecord) -> Option<String> {
 
 fn exit(exit: &Exit) -> String {
     let how = match (exit.code, &exit.signal) {
-        (Some(code), _) => format!("with code {code}"),
+        (Some(code), Some(signal)) => format!("with code {code}, as of {signal}"),
+        (Some(code), None) => format!("with code {code}"),
         (None, Some(signal)) => format!("by {signal}"),
         (None, None) => "in an unknown way".into(),
     };
     if exit.by_us {
         return "ended by us after the measurement".into();
     }
+    let again = match exit.restarts {
+        Some(0) | None => "",
+        Some(_) => ", and its engine started it again",
+    };
     match exit.oom_killed.value() {
-        Some(true) => format!("ended by itself {how}: the kernel's OOM killer did it"),
-        _ => format!("ended by itself {how}"),
+        Some(true) => format!("ended by itself {how}: the kernel's OOM killer did it{again}"),
+        _ => format!("ended by itself {how}{again}"),
     }
 }
 
@@ -158,6 +163,23 @@ fn bytes(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_end_of_a_container_is_told_by_code_signal_killer_and_restart() {
+        let end = |code, signal: Option<&str>, killed, restarts| {
+            let signal = signal.map(str::to_owned);
+            let oom_killed = Measured::Value(killed);
+            exit(&Exit { code: Some(code), signal, oom_killed, restarts, by_us: false })
+        };
+        assert_eq!(end(1, None, false, Some(0)), "ended by itself with code 1");
+        let term = "ended by itself with code 143, as of SIGTERM";
+        assert_eq!(end(143, Some("SIGTERM"), false, None), term);
+        assert_eq!(
+            end(137, Some("SIGKILL"), true, Some(1)),
+            "ended by itself with code 137, as of SIGKILL: the kernel's OOM killer did it, and its \
+             engine started it again"
+        );
+    }
 
     #[test]
     fn a_ladder_of_rates_is_named_by_them() {

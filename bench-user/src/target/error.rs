@@ -87,9 +87,9 @@ pub enum TargetError {
     /// The unit cannot be found.
     #[error("cannot find unit `{0}`: {1}")]
     Unit(String, String),
-    /// The container cannot be found.
+    /// The container cannot be found or made.
     #[error(transparent)]
-    Container(#[from] super::container::ContainerError),
+    Engine(#[from] super::engine::EngineError),
 }
 
 fn exec_hint(error: &io::Error) -> &'static str {

@@ -1,36 +1,41 @@
 //! How a process ended, in words that a person knows.
 
-use std::fs;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::PathBuf;
 use std::process::ExitStatus;
 
-use super::{ControllerDir, Exit};
+use nix::sys::signal::Signal;
+
+use super::Exit;
 use crate::measured::Measured;
 
 impl Exit {
     /// The end of a child of ours.
     #[must_use]
     pub fn of_child(status: ExitStatus, oom_killed: Measured<bool>, by_us: bool) -> Self {
-        Self { code: status.code(), signal: status.signal().map(signal_name), oom_killed, by_us }
+        let signal = status.signal().map(signal_name);
+        Self { code: status.code(), signal, oom_killed, restarts: None, by_us }
     }
 
     /// The end of a process that is not our child: the kernel tells its parent how it ended.
     #[must_use]
     pub const fn of_stranger(oom_killed: Measured<bool>) -> Self {
-        Self { code: None, signal: None, oom_killed, by_us: false }
+        Self { code: None, signal: None, oom_killed, restarts: None, by_us: false }
     }
 }
 
 impl std::fmt::Display for Exit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.code, &self.signal) {
-            (Some(code), _) => write!(f, "exit code {code}")?,
+            (Some(code), Some(signal)) => write!(f, "exit code {code}, as of {signal}")?,
+            (Some(code), None) => write!(f, "exit code {code}")?,
             (None, Some(signal)) => write!(f, "killed by {signal}")?,
             (None, None) => f.write_str("ended, its exit code is known to its parent only")?,
         }
         if self.oom_killed.value() == Some(&true) {
             f.write_str(", out of memory (the kernel's OOM killer)")?;
+        }
+        if self.restarts.is_some_and(|count| count > 0) {
+            f.write_str(", and its engine started it again")?;
         }
         Ok(())
     }
@@ -38,53 +43,15 @@ impl std::fmt::Display for Exit {
 
 /// `SIGKILL`; a real-time signal by its number.
 fn signal_name(number: i32) -> String {
-    nix::sys::signal::Signal::try_from(number)
+    Signal::try_from(number)
         .map_or_else(|_| format!("signal {number}"), |signal| signal.as_str().to_owned())
 }
 
-/// The OOM kills of a cgroup since this was made.
-#[derive(Debug, Clone)]
-pub(super) struct OomKills {
-    file: Measured<PathBuf>,
-    before: u64,
-}
-
-impl OomKills {
-    /// Begins to watch the files of a memory controller.
-    pub(super) fn watch(memory: Option<&ControllerDir>) -> Self {
-        let name = |is_v1| if is_v1 { "memory.oom_control" } else { "memory.events" };
-        let file = match memory {
-            Some(place) => Measured::Value(place.path.join(name(place.is_v1))),
-            None => Measured::unavailable("the target's cgroup has no memory controller"),
-        };
-        let mut kills = Self { file, before: 0 };
-        kills.before = kills.total().value().copied().unwrap_or(0);
-        kills
-    }
-
-    /// Whether there was one.
-    pub(super) fn happened(&self) -> Measured<bool> {
-        self.total().map(|total| total > self.before)
-    }
-
-    fn total(&self) -> Measured<u64> {
-        let file = match self.file.as_result() {
-            Ok(file) => file,
-            Err(why) => return Measured::unavailable(why),
-        };
-        match fs::read_to_string(file) {
-            Ok(text) => match oom_kill(&text) {
-                Some(kills) => Measured::Value(kills),
-                None => Measured::unavailable(format!("{} has no oom_kill", file.display())),
-            },
-            Err(error) => Measured::unavailable(format!("{}: {error}", file.display())),
-        }
-    }
-}
-
-/// The `oom_kill` line, which v1 (since 4.13) and v2 spell alike.
-fn oom_kill(text: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+/// The signal that a code of more than 128 stands for, as shells and container engines tell an end
+/// by a signal. A program may end with such a code of its own will.
+pub(super) fn signal_of_code(code: i32) -> Option<String> {
+    let number = code.checked_sub(128)?;
+    Signal::try_from(number).ok().map(|signal| signal.as_str().to_owned())
 }
 
 #[cfg(test)]
@@ -102,24 +69,18 @@ mod tests {
     }
 
     #[test]
-    fn oom_kills_are_read_from_both_kinds_of_file() {
-        assert_eq!(oom_kill("oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"), Some(2));
-        assert_eq!(oom_kill("low 0\noom 5\noom_kill 1\noom_group_kill 0\n"), Some(1));
-        assert_eq!(oom_kill("oom_kill_disable 0\nunder_oom 0\n"), None);
-    }
-
-    #[test]
-    fn only_kills_after_the_watch_began_count() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("memory.events");
-        fs::write(&file, "oom_kill 1\n").unwrap();
-        let place = ControllerDir { path: dir.path().to_owned(), is_v1: false };
-        let kills = OomKills::watch(Some(&place));
-        assert_eq!(kills.happened(), Measured::Value(false));
-        fs::write(&file, "oom_kill 2\n").unwrap();
-        assert_eq!(kills.happened(), Measured::Value(true));
-        fs::remove_file(&file).unwrap();
-        assert!(kills.happened().why().unwrap().contains("memory.events"));
-        assert!(OomKills::watch(None).happened().value().is_none());
+    fn the_code_of_an_engine_names_the_signal_that_it_stands_for() {
+        let names = [143, 137, 139, 128, 3, 255].map(signal_of_code);
+        let [term, kill, segv, none @ ..] = names.each_ref().map(Option::as_deref);
+        assert_eq!([term, kill, segv], [Some("SIGTERM"), Some("SIGKILL"), Some("SIGSEGV")]);
+        assert_eq!(none, [None; 3]);
+        let exit = Exit {
+            code: Some(143),
+            signal: signal_of_code(143),
+            restarts: Some(2),
+            ..Exit::of_stranger(Measured::Value(false))
+        };
+        let said = "exit code 143, as of SIGTERM, and its engine started it again";
+        assert_eq!(exit.to_string(), said);
     }
 }

@@ -1,5 +1,7 @@
 //! A target from its start (or the moment it was found) to its end.
 
+mod image;
+
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -8,20 +10,20 @@ use std::sync::atomic::AtomicBool;
 
 use url::Url;
 
-use super::adopt::Adopted;
 use super::cgroup::CgroupError;
-use super::container::Container;
-use super::exit::OomKills;
+use super::container::{Container, FirstProcess};
 use super::found::{self, Found};
+use super::life::{Life, Stranger};
 use super::limits::Limits;
 use super::logs::Logs;
-use super::process::Started;
+use super::oom::{KernelLog, OomKills};
+use super::own_container::OwnContainer;
 use super::ready::{Contact, Question, announced_url, refuse_stranger};
 use super::spawn::{CommandLine, OURSELVES, Spawned, Streams};
 use super::watch::Watch;
 use super::{Exit, Idle, Image, TargetError, TargetHandle, TargetKind, idle, proxy};
 use crate::fetch::Fetcher;
-use crate::host::{CgroupTrees, processes_below};
+use crate::host::CgroupTrees;
 use crate::measured::Measured;
 use crate::plan::{Builtin, TargetSpec};
 
@@ -57,26 +59,6 @@ pub struct Target {
     life: Life,
 }
 
-/// Whose the target's life is.
-#[derive(Debug)]
-enum Life {
-    Ours(Box<Started>),
-    Strangers(Box<Stranger>),
-    /// An address alone.
-    Unknown,
-}
-
-/// A target that ran before us and is to run after us.
-#[derive(Debug)]
-struct Stranger {
-    watch: Option<Watch>,
-    container: Option<Container>,
-    oom: OomKills,
-    exit: Option<Exit>,
-    /// Held for its end, which moves the processes back.
-    adopted: Option<Adopted>,
-}
-
 impl Target {
     /// Starts or finds the target and waits until it is ready.
     ///
@@ -86,7 +68,9 @@ impl Target {
     /// # Errors
     /// One of [`TargetError`]; whatever was made until then is removed.
     pub fn start(spec: &TargetSpec, options: &StartOptions<'_>) -> Result<Self, TargetError> {
-        if let Some(command) = &spec.command {
+        if let Some(reference) = &spec.image {
+            image::start(reference, spec, options)
+        } else if let Some(command) = &spec.command {
             let url = spec.url.clone().ok_or_else(|| TargetError::NoUrl(spec.name.clone()))?;
             refuse_stranger(&spec.name, &url, options.contact)?;
             let argv: Vec<OsString> = command.iter().map(OsString::from).collect();
@@ -97,6 +81,18 @@ impl Target {
             Self::start_program(spec, options, TargetKind::Builtin, &argv, None)
         } else {
             Self::find(spec, options)
+        }
+    }
+
+    /// Whether what the start of a target takes is there, without starting it: the engine and the
+    /// image of a container. Of other kinds the start itself says it at once.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn can_start(spec: &TargetSpec) -> Result<(), TargetError> {
+        match &spec.image {
+            Some(reference) => Ok(OwnContainer::can_be_made(reference, spec)?),
+            None => Ok(()),
         }
     }
 
@@ -151,7 +147,7 @@ impl Target {
         let mut container = None;
         let (kind, found) = if let Some(name) = &spec.container {
             let running = Container::find(name, spec.engine.as_deref())?;
-            let found = found::by_pid(running.pid, spec, options.run_id, &trees)?;
+            let found = found::by_pid(running.process.pid, spec, options.run_id, &trees)?;
             container = Some(running);
             (TargetKind::Container, found)
         } else if let Some(dir) = &spec.cgroup {
@@ -177,10 +173,14 @@ impl Target {
             let watched = found.main_pid.filter(|_| kind != TargetKind::Cgroup);
             let watch =
                 watched.map(|pid| Watch::open(pid).map_err(|_gone| TargetError::NoProcess(pid)));
+            let mut oom = OomKills::watch(controllers.get("memory"));
+            if let Some(FirstProcess { id, pid, .. }) = container.as_ref().map(|c| &c.process) {
+                oom = oom.with_log(KernelLog::open(id, Some(*pid)));
+            }
             Life::Strangers(Box::new(Stranger {
                 watch: watch.transpose()?,
                 container,
-                oom: OomKills::watch(controllers.get("memory")),
+                oom,
                 exit: None,
                 adopted: found.adopted,
             }))
@@ -215,20 +215,13 @@ impl Target {
     /// The image of a container.
     #[must_use]
     pub fn image(&self) -> Option<&Image> {
-        match &self.life {
-            Life::Strangers(stranger) => stranger.container.as_ref()?.image.as_ref(),
-            Life::Ours(_) | Life::Unknown => None,
-        }
+        self.life.image()
     }
 
     /// How its main process ended, if it has; never blocks. A cgroup ends with its last process,
     /// an address never.
     pub fn poll_exit(&mut self) -> Option<Exit> {
-        match &mut self.life {
-            Life::Ours(process) => process.poll_exit(),
-            Life::Strangers(stranger) => stranger.poll_exit(&self.handle.cgroup),
-            Life::Unknown => None,
-        }
+        self.life.poll_exit(&self.handle.cgroup)
     }
 
     /// Whether one GET of its `ready` address (or `url`) answers 2xx.
@@ -239,37 +232,8 @@ impl Target {
 
     /// Ends a target that we started, with everything in its cgroup; leaves one that we found as
     /// it was. `None` for a target that runs on.
-    pub fn stop(mut self) -> Option<Exit> {
-        let ended = self.poll_exit();
-        match std::mem::replace(&mut self.life, Life::Unknown) {
-            Life::Ours(process) => Some(process.stop()),
-            Life::Strangers(stranger) => {
-                drop(stranger.adopted);
-                ended
-            }
-            Life::Unknown => ended,
-        }
-    }
-}
-
-impl Stranger {
-    fn poll_exit(&mut self, cgroup: &Measured<std::path::PathBuf>) -> Option<Exit> {
-        if self.exit.is_none() {
-            let has_ended = match &self.watch {
-                Some(watch) => watch.has_ended().unwrap_or(false),
-                None => cgroup
-                    .value()
-                    .is_some_and(|dir| processes_below(dir).map_or(true, |pids| pids.is_empty())),
-            };
-            if has_ended {
-                let oom_killed = self.oom.happened();
-                self.exit = match &self.container {
-                    Some(container) => container.exit(oom_killed),
-                    None => Some(Exit::of_stranger(oom_killed)),
-                };
-            }
-        }
-        self.exit.clone()
+    pub fn stop(self) -> Option<Exit> {
+        self.life.stop(&self.handle.cgroup)
     }
 }
 

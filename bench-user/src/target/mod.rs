@@ -3,7 +3,8 @@
 //! `TargetHandle` is all that `load` and `observe` may know. Nothing here makes load or counts.
 //!
 //! [`Target::start`] starts a command (`spawn`: its process stopped right before the `execve`
-//! by `shim`, in a cgroup of its own) or finds what runs already (`found`, `container`, `adopt`).
+//! by `shim`, in a cgroup of its own), has an engine start a container (`own_container`, over
+//! `engine`), or finds what runs already (`found`, `container`, `adopt`).
 
 mod adopt;
 /// The servers that come with the tool.
@@ -12,14 +13,20 @@ mod cgroup;
 mod container;
 mod delegate;
 mod empty;
+/// The container engines of this machine.
+pub mod engine;
 mod error;
 mod exit;
 mod found;
 mod idle;
 mod job;
+mod life;
 mod lifecycle;
 mod limits;
 mod logs;
+mod newcomer;
+mod oom;
+mod own_container;
 mod owner;
 mod process;
 mod program;
@@ -39,12 +46,13 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub use cgroup::{CgroupError, OwnCgroup};
-pub use container::ContainerError;
 pub use empty::remove_leftovers;
+pub use engine::{Engine, EngineError};
 pub use error::TargetError;
 pub use job::{JobPlaces, prepare_before, prepare_job};
 pub use lifecycle::{StartOptions, Target};
 pub use limits::Limits;
+pub use own_container::remove_left_containers;
 pub use process::Started;
 pub use program::ProgramError;
 pub use ready::Contact;
@@ -65,6 +73,8 @@ pub enum TargetKind {
     Command,
     /// One of our own servers, started likewise.
     Builtin,
+    /// A container that we made of an image, started and removed.
+    Image,
     /// A running container.
     Container,
     /// A cgroup directory.
@@ -108,12 +118,18 @@ pub struct ControllerDir {
 /// How a target's process ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Exit {
-    /// Exit code, where it ended by itself.
+    /// Exit code, where it ended by itself. A container's is its engine's word, which is 128 and
+    /// the number of the signal where one ended it.
     pub code: Option<i32>,
-    /// Signal that ended it, by name where it has one (`SIGKILL`).
+    /// Signal that ended it, by name where it has one (`SIGKILL`); of a container, that which its
+    /// code stands for.
     pub signal: Option<String>,
     /// The kernel's OOM killer ended a process of this cgroup, by its event counter.
     pub oom_killed: Measured<bool>,
+    /// How often its engine has started a container again since it was found or started; `null` for
+    /// what no engine keeps.
+    #[serde(default)]
+    pub restarts: Option<u64>,
     /// The end came from us, after the measurement.
     pub by_us: bool,
 }

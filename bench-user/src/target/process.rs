@@ -7,7 +7,7 @@ use rustix::process::{Signal, kill_process_group};
 
 use super::Exit;
 use super::cgroup::OwnCgroup;
-use super::exit::OomKills;
+use super::oom::OomKills;
 use super::spawn::pid_of;
 use super::watch::Watch;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use url::Url;
 
 use super::logs::Logs;
-use super::process::Started;
+use super::newcomer::Newcomer;
 use super::{StartOptions, TargetError};
 use crate::clock;
 use crate::fetch::{self, FetchError, Fetched, Fetcher};
@@ -148,19 +148,19 @@ impl Question {
     pub(super) fn ask_until_ready(
         &self,
         spec: &TargetSpec,
-        process: &mut Started,
+        newcomer: &mut dyn Newcomer,
         logs: &Logs,
         options: &StartOptions<'_>,
     ) -> Result<u64, TargetError> {
         loop {
-            let left = spec.ready_within.as_ns().saturating_sub(age_ns(process));
+            let left = spec.ready_within.as_ns().saturating_sub(age_ns(newcomer));
             // A connect wants a time limit above nothing.
             let within = ANSWER_WITHIN.min(Duration::from_nanos(left.max(1)));
             let last = match self.ask(options.fetcher, within) {
                 Ok(Ok(())) => {
-                    let startup_ns = age_ns(process);
+                    let startup_ns = age_ns(newcomer);
                     // Dead and yet answered: the answer came from somebody else.
-                    return still_alive(process, logs).map(|()| startup_ns);
+                    return still_alive(newcomer, logs).map(|()| startup_ns);
                 }
                 Ok(Err(status)) => format!("{self} answers {status}"),
                 Err(error) if error.is_ours() => {
@@ -168,10 +168,10 @@ impl Question {
                 }
                 Err(error) => error.to_string(),
             };
-            still_alive(process, logs)?;
+            still_alive(newcomer, logs)?;
             not_interrupted(options.interrupted)?;
             if left == 0 {
-                return Err(not_ready(spec, logs, last));
+                return Err(not_ready(spec, newcomer, logs, last));
             }
             thread::sleep(ASK_AGAIN);
         }
@@ -226,7 +226,7 @@ pub(super) fn refuse_stranger(
 /// When the server ends before that, or does not tell it in time.
 pub(super) fn announced_url(
     spec: &TargetSpec,
-    process: &mut Started,
+    newcomer: &mut dyn Newcomer,
     logs: &Logs,
     interrupted: Option<&AtomicBool>,
 ) -> Result<Url, TargetError> {
@@ -234,19 +234,20 @@ pub(super) fn announced_url(
         if let Some(text) = logs.stdout.line_after(super::builtin::ANNOUNCEMENT) {
             return text.parse().map_err(|e| TargetError::Ready(text.clone(), e));
         }
-        still_alive(process, logs)?;
+        still_alive(newcomer, logs)?;
         not_interrupted(interrupted)?;
-        if age_ns(process) > spec.ready_within.as_ns() {
-            return Err(not_ready(spec, logs, "it has not told its address".into()));
+        if age_ns(newcomer) > spec.ready_within.as_ns() {
+            return Err(not_ready(spec, newcomer, logs, "it has not told its address".into()));
         }
         thread::sleep(ASK_AGAIN);
     }
 }
 
-fn still_alive(process: &mut Started, logs: &Logs) -> Result<(), TargetError> {
-    match process.poll_exit() {
+pub(super) fn still_alive(newcomer: &mut dyn Newcomer, logs: &Logs) -> Result<(), TargetError> {
+    match newcomer.ended()? {
         None => Ok(()),
         Some(exit) => {
+            newcomer.tell();
             let last_words = logs.stderr.last_words();
             Err(TargetError::Died { exit, last_words })
         }
@@ -260,12 +261,18 @@ fn not_interrupted(interrupted: Option<&AtomicBool>) -> Result<(), TargetError> 
     }
 }
 
-fn not_ready(spec: &TargetSpec, logs: &Logs, last: String) -> TargetError {
+fn not_ready(
+    spec: &TargetSpec,
+    newcomer: &mut dyn Newcomer,
+    logs: &Logs,
+    last: String,
+) -> TargetError {
+    newcomer.tell();
     TargetError::NotReady { within: spec.ready_within, last, last_words: logs.stderr.last_words() }
 }
 
-fn age_ns(process: &Started) -> u64 {
-    clock::now_ns().saturating_sub(process.released_ns())
+fn age_ns(newcomer: &dyn Newcomer) -> u64 {
+    clock::now_ns().saturating_sub(newcomer.began_ns())
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ fn with_everything() -> RunRecord {
         code: None,
         signal: Some("SIGTERM".into()),
         oom_killed: Measured::Value(false),
+        restarts: Some(1),
         by_us: true,
     };
     run.services = vec![record::ServiceRecord { name: "model".into(), exit: Some(exit) }];

@@ -166,7 +166,7 @@ fn the_last_stage_before_a_target_was_gone_is_invalid_and_no_other() {
     let (stages, how) = gone(&|target| target.final_health = Some(false));
     assert_eq!(stages, at_last);
     assert_eq!(how.as_deref(), Some("did not answer after its last stage (at 20 connections)"));
-    let died = |by_us| Exit { code: Some(3), signal: None, oom_killed: Default::default(), by_us };
+    let died = |by_us| Exit { code: Some(3), by_us, ..Exit::of_stranger(Default::default()) };
     let (stages, how) = gone(&|target| target.exit = Some(died(false)));
     assert_eq!(stages, at_last);
     let how = how.unwrap_or_default();
@@ -183,9 +183,7 @@ fn a_stage_without_a_service_that_the_plan_has_is_invalid() {
     holds(|_, _, s| s.services = vec![beside(None)]);
     let exit = crate::target::Exit {
         code: Some(3),
-        signal: None,
-        oom_killed: Default::default(),
-        by_us: false,
+        ..crate::target::Exit::of_stranger(Default::default())
     };
     check(Rule::Service, "the service `model` had ended by itself: exit code 3", |_, _, s| {
         s.services = vec![beside(None), beside(Some(exit))];

@@ -94,7 +94,11 @@ fn died(target: &TargetRecord, stage: &StageRecord) -> Option<Answer> {
         return None;
     }
     let how = match (&exit.signal, exit.code) {
-        (Some(signal), _) => format!("the target was ended by {signal}"),
+        // An engine's word, which may stand for both.
+        (Some(signal), Some(code)) => {
+            format!("the target ended with exit code {code}, as of {signal}")
+        }
+        (Some(signal), None) => format!("the target was ended by {signal}"),
         (None, Some(code)) => format!("the target ended with exit code {code}"),
         (None, None) => "the target ended".to_owned(),
     };

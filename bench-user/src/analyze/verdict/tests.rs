@@ -209,12 +209,17 @@ fn a_target_that_ended_died_in_its_last_stage_only() {
         code: None,
         signal: Some("SIGKILL".into()),
         oom_killed: Measured::Value(true),
+        restarts: None,
         by_us: false,
     });
     let last = verdict(target, &target.stages[1]);
     assert_eq!(last.bottleneck, Bottleneck::TargetDied);
     assert!(last.evidence[0].contains("SIGKILL") && last.evidence[1].contains("OOM"), "{last:?}");
     assert_eq!(verdict(target, &target.stages[0]).bottleneck, Bottleneck::None);
+    let contained = target.exit.take().map(|exit| Exit { code: Some(137), ..exit });
+    target.exit = contained;
+    let said = verdict(target, &target.stages[1]).evidence;
+    assert_eq!(said[0], "the target ended with exit code 137, as of SIGKILL");
     let by_us = target.exit.take().map(|exit| Exit { by_us: true, ..exit });
     target.exit = by_us;
     assert_eq!(verdict(target, &target.stages[1]).bottleneck, Bottleneck::None);

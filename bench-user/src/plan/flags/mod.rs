@@ -98,7 +98,18 @@ pub fn executed_target(args: &ExecArgs) -> Result<TargetSpec, PlanError> {
 
 /// The first flag that describes a target, as it is typed.
 fn first_given(args: &TargetArgs) -> Option<&'static str> {
-    let TargetArgs { find, builtin, url, urls, ready, ready_within, limits, command } = args;
+    let TargetArgs {
+        find,
+        builtin,
+        image,
+        volumes,
+        url,
+        urls,
+        ready,
+        ready_within,
+        limits,
+        command,
+    } = args;
     [
         ("--pid", find.pid.is_some()),
         ("--cgroup", find.cgroup.is_some()),
@@ -107,6 +118,8 @@ fn first_given(args: &TargetArgs) -> Option<&'static str> {
         ("--unit", find.unit.is_some()),
         ("--adopt", find.adopt),
         ("--builtin", builtin.is_some()),
+        ("--image", image.is_some()),
+        ("--volume", !volumes.is_empty()),
         ("--url", url.is_some()),
         ("--urls", urls.is_some()),
         ("--ready", ready.is_some()),
@@ -129,6 +142,9 @@ fn single(RunArgs { target: args, name: given, .. }: &RunArgs) -> TargetSpec {
     // The name of what is given; that only one is given is for validation to say.
     let name = match (given, builtin, &args.url) {
         (Some(name), _, _) => name.clone(),
+        (None, None, _) if args.image.is_some() => {
+            args.image.as_deref().map(Path::new).and_then(last_part).unwrap_or(found.name.clone())
+        }
         (None, Some(builtin), _) => builtin.name().into(),
         (None, None, _) if started.command.is_some() => started.name,
         (None, None, Some(url)) if found.name == NAMELESS => crate::fetch::authority(url),
@@ -137,6 +153,8 @@ fn single(RunArgs { target: args, name: given, .. }: &RunArgs) -> TargetSpec {
     TargetSpec {
         name,
         builtin,
+        image: args.image.clone(),
+        volumes: args.volumes.clone(),
         command: started.command,
         env: started.env,
         dir: started.dir,

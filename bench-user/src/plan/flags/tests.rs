@@ -49,6 +49,22 @@ fn a_command_after_two_dashes_is_the_target() {
 }
 
 #[test]
+fn an_image_is_the_target_and_a_command_is_what_its_container_runs() {
+    let plan = plan_of(
+        "--url http://127.0.0.1:1/ --image localhost/study/web:1 --engine docker \
+         --volume /a:/b:ro --volume /c:/d --env A=b --dir /x -- /server --port 1",
+    )
+    .unwrap();
+    let [target] = &plan.targets[..] else { panic!("one target") };
+    assert_eq!(target.name, "web:1");
+    assert_eq!(target.image.as_deref(), Some("localhost/study/web:1"));
+    assert_eq!(target.engine.as_deref(), Some("docker"));
+    assert_eq!(target.volumes, ["/a:/b:ro", "/c:/d"]);
+    assert_eq!(target.command.as_ref().unwrap(), &["/server", "--port", "1"]);
+    assert_eq!(target.dir.as_deref(), Some(Path::new("/x")));
+}
+
+#[test]
 fn a_target_is_named_by_what_finds_it() {
     let url = "--url http://127.0.0.1:8080/";
     for (flags, name) in [

@@ -85,6 +85,7 @@ pub(crate) fn interrupted() -> RunRecord {
         code: None,
         signal: Some("SIGKILL".into()),
         oom_killed: Value(true),
+        restarts: None,
         by_us: false,
     });
     let last = lean.stages.last_mut().unwrap();
@@ -240,6 +241,7 @@ fn climbed(name: &str, levels: &[Around]) -> TargetRecord {
             code: None,
             signal: Some("SIGTERM".into()),
             oom_killed: Value(false),
+            restarts: None,
             by_us: true,
         }),
         notes: Vec::new(),

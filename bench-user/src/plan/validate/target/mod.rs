@@ -1,5 +1,7 @@
 //! The rules of one target (or service): how it is found, where its requests go, what it may be limited to.
 
+mod container;
+
 use url::Url;
 
 use super::{cpu_list, ensure, refuse, usable_name};
@@ -43,6 +45,7 @@ pub fn target(spec: &TargetSpec, purpose: Purpose) -> Result<(), PlanError> {
     addresses(spec, what, way, purpose)?;
     switches(spec, what, way)?;
     limits(spec, what, way)?;
+    container::check(spec, what)?;
     match &spec.command {
         Some(command) => ensure(names_program(command), || {
             format!("{what} has an empty `command`: give the program to start")
@@ -61,7 +64,8 @@ fn names_program(command: &[String]) -> bool {
 /// The one key by which the target is found.
 fn one_way(spec: &TargetSpec, what: &str, purpose: Purpose) -> Result<&'static str, PlanError> {
     let ways = [
-        ("command", spec.command.is_some()),
+        ("command", spec.command.is_some() && spec.image.is_none()),
+        ("image", spec.image.is_some()),
         ("builtin", spec.builtin.is_some()),
         ("container", spec.container.is_some()),
         ("cgroup", spec.cgroup.is_some()),
@@ -77,8 +81,8 @@ fn one_way(spec: &TargetSpec, what: &str, purpose: Purpose) -> Result<&'static s
         ([way], _) => Ok(way),
         ([], Purpose::Load) if spec.url.is_some() => Ok("url"),
         ([], Purpose::Load | Purpose::Serve) => refuse(format!(
-            "{what} cannot be found: give one of `command`, `builtin`, `container`, `cgroup`, \
-             `pid`, `unit`, or `url` alone"
+            "{what} cannot be found: give one of `command`, `image`, `builtin`, `container`, \
+             `cgroup`, `pid`, `unit`, or `url` alone"
         )),
         ([], Purpose::Watch) => refuse(
             "nothing to watch: give one of --pid, --cgroup, --container or --unit".to_owned(),
@@ -160,8 +164,8 @@ fn requestable(url: &Url, what: &str) -> Result<(), PlanError> {
 }
 
 fn switches(spec: &TargetSpec, what: &str, way: &str) -> Result<(), PlanError> {
-    ensure(spec.engine.is_none() || way == "container", || {
-        format!("{what} has `engine` without `container`: take it out")
+    ensure(spec.engine.is_none() || matches!(way, "container" | "image"), || {
+        format!("{what} has `engine` without `container` or `image`: take it out")
     })?;
     ensure(!spec.adopt || matches!(way, "container" | "pid" | "unit"), || {
         format!(
@@ -176,14 +180,15 @@ fn switches(spec: &TargetSpec, what: &str, way: &str) -> Result<(), PlanError> {
 }
 
 fn limits(spec: &TargetSpec, what: &str, way: &str) -> Result<(), PlanError> {
-    // Both are started by us; the rest of the ways find what runs already.
-    let started = matches!(way, "command" | "builtin");
+    // These are started by us; the rest of the ways find what runs already.
+    let started = matches!(way, "command" | "builtin" | "image");
+    let surrounded = matches!(way, "command" | "image");
     let given = [
         ("cpus", spec.cpus.is_some(), started),
         ("cpuset", spec.cpuset.is_some(), started),
         ("memory", spec.memory.is_some(), started),
-        ("env", !spec.env.is_empty(), way == "command"),
-        ("dir", spec.dir.is_some(), way == "command"),
+        ("env", !spec.env.is_empty(), surrounded),
+        ("dir", spec.dir.is_some(), surrounded),
     ];
     if let Some((key, ..)) = given.iter().find(|(_, set, allowed)| *set && !allowed) {
         return refuse(format!(

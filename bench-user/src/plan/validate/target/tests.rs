@@ -18,8 +18,8 @@ const URL: &str = "url = \"http://127.0.0.1:1/\"\n";
 fn a_target_is_found_in_exactly_one_way() {
     check(
         "",
-        "target \"t\" cannot be found: give one of `command`, `builtin`, `container`, \
-         `cgroup`, `pid`, `unit`, or `url` alone",
+        "target \"t\" cannot be found: give one of `command`, `image`, `builtin`, \
+         `container`, `cgroup`, `pid`, `unit`, or `url` alone",
     );
     check(
         "pid = 1\nunit = \"x\"",
@@ -29,6 +29,10 @@ fn a_target_is_found_in_exactly_one_way() {
         target(&spec(&format!("{URL}{way}")), Purpose::Load).unwrap();
     }
     target(&spec("builtin = \"lean\"\ncpus = 1.0"), Purpose::Load).unwrap();
+    check(
+        "image = \"web\"\ncontainer = \"web\"",
+        "target \"t\" is given in 2 ways (`image`, `container`): keep one of them",
+    );
 }
 
 #[test]
@@ -108,7 +112,7 @@ fn limits_are_for_what_is_started_here() {
 fn switches_stand_only_where_they_mean_something() {
     check(
         &format!("{URL}pid = 1\nengine = \"/x.sock\""),
-        "target \"t\" has `engine` without `container`: take it out",
+        "target \"t\" has `engine` without `container` or `image`: take it out",
     );
     check(
         &format!("{URL}adopt = true"),
