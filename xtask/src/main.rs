@@ -8,6 +8,7 @@ mod build_ebpf;
 mod cgroup;
 mod ci;
 mod counters;
+mod engine_test;
 mod install;
 mod lint;
 mod load_bench;
@@ -67,6 +68,8 @@ enum Verb {
     VmTest(vm_test::Args),
     /// Measure servers of systemd, Podman and Docker in a Debian of pure cgroup v2, under emulation
     HostTest(vm_test::hosts::Args),
+    /// Measure containers that bench-user starts itself, with Docker and Podman of this machine
+    EngineTest(engine_test::Args),
     /// Count one workload with bench-user and its peers at once, beside the truth
     Peers(peers::Args),
     /// Measure what the probes and their peers add to a syscall and to a context switch
@@ -111,6 +114,7 @@ fn dispatch(verb: Verb) -> Result<ExitCode> {
         Verb::Ci => ci::main(&workspace)?,
         Verb::VmTest(args) => vm_test::main(&workspace, &args)?,
         Verb::HostTest(args) => vm_test::hosts::main(&workspace, &args)?,
+        Verb::EngineTest(args) => engine_test::main(&workspace, &args)?,
         Verb::Peers(args) => return peers::main(&workspace, &args),
         Verb::ProbeCost(args) => return probe_cost::main(&workspace, &args),
         Verb::Throughput(args) => return throughput::main(&workspace, &args),

@@ -76,7 +76,8 @@ fn unprivileged(workspace: &Workspace) -> Result<Command> {
     Ok(command)
 }
 
-fn privileged(workspace: &Workspace) -> Command {
+/// The privileged tests, run as root where that is possible.
+pub(crate) fn privileged(workspace: &Workspace) -> Command {
     let mut command = workspace.cargo();
     command.args(["test", "--package", "bench-user", "--test", PRIVILEGED]);
     if privilege::is_root() {

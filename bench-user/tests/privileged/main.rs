@@ -9,6 +9,7 @@ mod explain;
 mod hooks;
 mod hosts;
 mod identities;
+mod images;
 mod job_plan;
 mod jobs;
 mod leaving;
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         store::tests(),
         local_ports::tests(),
         run::tests(),
+        images::tests(),
         exec::tests(),
         job_plan::tests(),
         services::tests(),

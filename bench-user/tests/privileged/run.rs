@@ -35,7 +35,10 @@ pub(crate) fn tests() -> Vec<Trial> {
     ]
 }
 
-fn pause_until(deadline_ns: u64, mut is_done: impl FnMut() -> Result<bool>) -> Result<()> {
+pub(crate) fn pause_until(
+    deadline_ns: u64,
+    mut is_done: impl FnMut() -> Result<bool>,
+) -> Result<()> {
     let waiting = Interrupt::default();
     while !is_done()? {
         ensure!(clock::now_ns() < deadline_ns, "it took too long");
@@ -44,12 +47,12 @@ fn pause_until(deadline_ns: u64, mut is_done: impl FnMut() -> Result<bool>) -> R
     Ok(())
 }
 
-fn in_seconds(s: u64) -> u64 {
+pub(crate) fn in_seconds(s: u64) -> u64 {
     clock::now_ns() + s * 1_000_000_000
 }
 
 /// One stage of a third of a second over one worker.
-fn load(url: &Url, connections: u32) -> Result<LoadSample> {
+pub(crate) fn load(url: &Url, connections: u32) -> Result<LoadSample> {
     let spec = LoadSpec::default();
     let setup = LoadSetup {
         protocol: spec.protocol,
