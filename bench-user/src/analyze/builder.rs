@@ -86,8 +86,13 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
 pub(crate) fn a_job(seconds: f64) -> StageRecord {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short time")]
     let wall_ns = (seconds * 1e9) as u64;
-    let exit =
-        Exit { code: Some(0), signal: None, oom_killed: Measured::Value(false), by_us: false };
+    let exit = Exit {
+        code: Some(0),
+        signal: None,
+        oom_killed: Measured::Value(false),
+        restarts: None,
+        by_us: false,
+    };
     let job = JobRun { wall_ns, work: Some(1000.0), exit, failed: None };
     let without = |block: Measured<Syscalls>| block.map(|s| Syscalls { per_request: None, ..s });
     let stage = a_stage(0);

@@ -42,6 +42,10 @@ pub struct StudyRunArgs {
     /// Only this part, and those that it takes its rates of; again for several
     #[arg(long, value_name = "NAME")]
     pub part: Vec<String>,
+    /// Run the servers as containers of images that are made here and removed afterwards: `docker`,
+    /// `podman`, or the path of an engine's socket; without it they are commands in cgroups
+    #[arg(long, value_name = "ENGINE")]
+    pub engine: Option<String>,
     /// Folder that studies are unpacked, set up and measured in
     #[arg(long, value_name = "FOLDER", default_value = STUDIES)]
     pub dir: PathBuf,

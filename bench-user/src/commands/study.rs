@@ -9,7 +9,7 @@ use bench_user::plan::Plan;
 use bench_user::record::{self, RunRecord};
 use bench_user::report::StudyResults;
 use bench_user::study::table::{self, Records};
-use bench_user::study::{Part, Size, Study, StudyError, Work, setup};
+use bench_user::study::{Contained, Part, Size, Study, StudyError, Work, setup};
 use bench_user::{claims, clock, report};
 
 use super::recorder::Recorder;
@@ -59,6 +59,8 @@ fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
     setup::set_up(&study, &work, &mut |does| tell(&format!("{}: {does}", study.name)), &|| {
         interrupt.signal().is_some()
     })?;
+    let by = |name: &String| Contained::by(name, &study);
+    let mut contained = args.engine.as_ref().map(by).transpose()?;
     let id = record::new_id(&clock::wall_rfc3339(), fastrand::u32(..));
     let results = work.folder.join(RESULTS).join(format!("{id}{}", ending(size)));
     let mut records = Records::new();
@@ -66,8 +68,16 @@ fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
     for part in parts {
         tell(&format!("{}: part {}: {}", study.name, part.name, part.about));
         let out = results.join(&part.name);
-        let measured = measured(part, &work, size, &mut records, |plan| {
-            measure::measure(plan, Some(&out), args.quiet, &interrupt)
+        let plan = plan(part, &work, size, &records).and_then(|mut plan| {
+            match &mut contained {
+                Some(contained) => contained.contain(&mut plan, part, &work)?,
+                None => {}
+            }
+            Ok(plan)
+        });
+        let measured = plan.and_then(|plan| {
+            let run = || measure::measure(&plan, Some(&out), args.quiet, &interrupt);
+            measured(part, &plan, &mut records, run)
         });
         // The other parts can still be measured.
         if let Err(error) = measured {
@@ -93,18 +103,20 @@ fn run_one(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
     })
 }
 
+/// The plan of a part, with the rates that it takes of an earlier one.
+fn plan(part: &Part, work: &Work, size: Size, records: &Records) -> anyhow::Result<Plan> {
+    Ok(work.plan(part, size, rates(part, records)?)?)
+}
+
 /// Runs one part and keeps its record, however it ended.
 fn measured(
     part: &Part,
-    work: &Work,
-    size: Size,
+    plan: &Plan,
     records: &mut Records,
-    run: impl FnOnce(&Plan) -> anyhow::Result<(Recorder, anyhow::Result<RunEnd>)>,
+    run: impl FnOnce() -> anyhow::Result<(Recorder, anyhow::Result<RunEnd>)>,
 ) -> anyhow::Result<()> {
-    let rates = rates(part, records)?;
-    let plan = work.plan(part, size, rates)?;
-    measure::can_run(&plan)?;
-    let (recorder, ended) = run(&plan)?;
+    measure::can_run(plan)?;
+    let (recorder, ended) = run()?;
     let death = recorder.death();
     records.insert(part.name.clone(), recorder.record);
     ended?;

@@ -149,7 +149,8 @@ mod tests {
 
     fn ran(ending: Ending, code: Option<i32>, signal: Option<&str>) -> JobRun {
         let signal = signal.map(str::to_owned);
-        let exit = Exit { code, signal, oom_killed: Measured::Value(false), by_us: false };
+        let exit =
+            Exit { code, signal, oom_killed: Measured::Value(false), restarts: None, by_us: false };
         let execution = Execution { wall_ns: 5, exit, ending, sample: None };
         JobRun::of(&JobSpec { work: Some(2.0), ..JobSpec::default() }, &execution)
     }

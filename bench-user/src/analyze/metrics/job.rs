@@ -49,7 +49,6 @@ pub(super) fn work_per_sec(stage: &StageRecord) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::analyze::builder::{a_job, a_stage};
     use crate::analyze::metrics::value;
 

@@ -74,7 +74,13 @@ fn job(wall_ms: u64, repetition: u32, code: i32) -> StageRecord {
     if let Value(sched) = &mut stage.sched {
         sched.per_request = None;
     }
-    let exit = Exit { code: Some(code), signal: None, oom_killed: Value(false), by_us: false };
+    let exit = Exit {
+        code: Some(code),
+        signal: None,
+        oom_killed: Value(false),
+        restarts: None,
+        by_us: false,
+    };
     let failed = (code != 0).then(|| format!("failed: {exit}"));
     StageRecord {
         kind: Loop::Job,
