@@ -117,7 +117,7 @@ fn measured(
 ) -> anyhow::Result<()> {
     measure::can_run(plan)?;
     let (recorder, ended) = run()?;
-    let death = recorder.death();
+    let death = recorder.death().or(recorder.failed_job());
     records.insert(part.name.clone(), recorder.record);
     ended?;
     match death {

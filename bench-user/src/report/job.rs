@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::columns::{Metric, OF_JOB};
 use super::figures::{self, NONE};
-use super::levels::{Ladder, Metric, OF_JOB, Row};
+use super::levels::{Ladder, Row};
 use super::page::{Item, Page, Table};
 use super::reasons::Reasons;
 use super::{explain, threads};

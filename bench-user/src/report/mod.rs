@@ -6,6 +6,7 @@
 //! terminal. A figure becomes percent here and in the sentences of the record, never in its numbers.
 
 mod claims;
+mod columns;
 mod compare;
 mod explain;
 mod export;

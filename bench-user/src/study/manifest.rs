@@ -56,7 +56,7 @@ pub struct Part {
     /// Keys of the plan that this part changes at every size.
     #[serde(default)]
     pub with: toml::Table,
-    /// Keys of the plan that `--quick` changes.
+    /// Keys of the plan that `--quick` changes; a table such as `target` changes each `[[target]]`.
     #[serde(default)]
     pub quick: toml::Table,
     /// Keys of the plan that `--smoke` changes, on top of those of `--quick`.

@@ -111,11 +111,16 @@ impl Work {
     }
 }
 
-/// Sets the keys of `upper`; tables are merged, everything else is replaced.
+/// Sets the keys of `upper`; tables are merged, also into each table of a list, and everything else is
+/// replaced.
 fn lay_over(lower: &mut Table, upper: &Table) {
     for (key, value) in upper {
         match (lower.get_mut(key), value) {
             (Some(Value::Table(lower)), Value::Table(upper)) => lay_over(lower, upper),
+            (Some(Value::Array(list)), Value::Table(upper)) => {
+                let tables = list.iter_mut().filter_map(Value::as_table_mut);
+                tables.for_each(|lower| lay_over(lower, upper));
+            }
             _ => {
                 lower.insert(key.clone(), value.clone());
             }
@@ -137,6 +142,17 @@ mod tests {
         let mut plan = table("repeat = 7\n[ladder]\nconnections = [1, 2]\nduration = '30s'\n");
         lay_over(&mut plan, &table("repeat = 3\n[ladder]\nconnections = [4]\n"));
         assert_eq!(plan, table("repeat = 3\n[ladder]\nconnections = [4]\nduration = '30s'\n"));
+    }
+
+    #[test]
+    fn a_table_over_a_list_changes_each_table_of_it() {
+        let table = |text: &str| toml::from_str::<Table>(text).unwrap();
+        let mut plan =
+            table("[[target]]\nname = 'a'\nenv = { N = '9', P = 'x' }\n[[target]]\nname = 'b'");
+        lay_over(&mut plan, &table("target = { env = { N = '1' } }"));
+        let changed = "[[target]]\nname = 'a'\nenv = { N = '1', P = 'x' }\n\
+                       [[target]]\nname = 'b'\nenv = { N = '1' }";
+        assert_eq!(plan, table(changed));
     }
 
     #[test]

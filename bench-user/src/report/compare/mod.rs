@@ -12,7 +12,8 @@ mod sides;
 use serde::Serialize;
 
 use self::conditions::Condition;
-use super::levels::{self, Ladder, Metric, Row};
+use super::columns::Metric;
+use super::levels::{self, Ladder, Row};
 use crate::analyze::{bootstrap, estimate};
 use crate::measured::Measured;
 use crate::plan::Level;

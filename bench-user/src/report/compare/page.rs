@@ -1,5 +1,6 @@
 //! The page of a comparison: what makes the two sides unlike first, then the figures.
 
+use super::super::columns;
 use super::super::figures::{self, NONE};
 use super::super::levels;
 use super::super::page::{Page, Table};
@@ -90,7 +91,7 @@ fn column_names(c: &Comparison, pair: &Pair) -> (String, String) {
 fn add_stage(table: &mut Table, stage: &StagePair) {
     for (i, m) in stage.metrics.iter().enumerate() {
         let side = |v: Option<&f64>| v.map_or(NONE.into(), |v| figures::show(m.metric, *v));
-        let label = levels::label(m.metric);
+        let label = columns::label(m.metric);
         table.rows.push(vec![
             if i == 0 { stage.at.short() } else { String::new() },
             label.replace('\n', " ").replace(" /req", "/req"),
