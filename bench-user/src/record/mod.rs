@@ -153,8 +153,8 @@ impl Urls {
 /// How a target began a climb, before its first request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Start {
-    /// From the start of a command or container to its first good answer, ms; `null` for one that
-    /// ran already.
+    /// From the start of a command, or from the order to the engine of a container, to its first good
+    /// answer, ms; `null` for one that ran already.
     pub startup_ms: Option<f64>,
     /// Resident memory of all its processes, bytes.
     pub rss_bytes: Measured<u64>,

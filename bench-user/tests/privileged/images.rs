@@ -8,9 +8,8 @@ mod bench;
 mod ends;
 mod runs;
 
-use std::time::Instant;
-
 use anyhow::{Context as _, Result, ensure};
+use bench_user::clock;
 use bench_user::observe::{ObserverSet, Options};
 use bench_user::target::{Target, TargetKind};
 use libtest_mimic::Trial;
@@ -67,9 +66,9 @@ fn known_calls(bench: &Bench) -> Result<()> {
 fn startup(bench: &Bench) -> Result<()> {
     let mut spec = bench.scripted("sleep 0.5", "wait");
     spec.ready = Some("/stats".into());
-    let called = Instant::now();
+    let called_ns = clock::now_ns();
     let target = bench.start(&spec)?;
-    let call_ms = called.elapsed().as_secs_f64() * 1e3;
+    let call_ms = (clock::now_ns() - called_ns) as f64 / 1e6;
     let startup_ms = target.startup_ms().context("it was started")?;
     ensure!((500.0..=call_ms).contains(&startup_ms), "{startup_ms} ms of a call of {call_ms} ms");
     let idle = target.idle();

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::process::{Resource, getrlimit};
@@ -14,8 +14,8 @@ use super::left::Left;
 use crate::privilege;
 use crate::process::{capture, run};
 
-/// How long an engine may take until it listens.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it is looked whether an engine listens: for a minute.
+const LOOKS: u32 = 1200;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What Podman gives a container where nothing says otherwise, as far as we may.
@@ -103,14 +103,16 @@ impl Engines {
             .with_context(|| format!("start {name}"))?;
         self.started.push((name, child));
         let (_, child) = self.started.last_mut().context("it was started")?;
-        let begin = Instant::now();
-        while UnixStream::connect(&socket).is_err() {
-            if child.try_wait()?.is_some() || begin.elapsed() > PATIENCE {
-                bail!("{name} does not listen; its last words: {}", last_words(&log));
+        for _ in 0..LOOKS {
+            if UnixStream::connect(&socket).is_ok() {
+                return Ok(());
+            }
+            if child.try_wait()?.is_some() {
+                break;
             }
             thread::sleep(LOOK_AGAIN);
         }
-        Ok(())
+        bail!("{name} does not listen; its last words: {}", last_words(&log))
     }
 
     fn stop(&mut self) -> Result<()> {

@@ -20,17 +20,21 @@ const OTHER_DESCRIPTORS: u64 = 256;
 const COUNTERS: u64 = 10;
 
 pub(super) fn docker() -> Tried {
-    let home = std::env::var_os("DOCKER_HOST")
-        .and_then(|host| host.to_str()?.strip_prefix("unix://").map(PathBuf::from));
-    let sockets = home.into_iter().chain([PathBuf::from("/var/run/docker.sock")]);
-    engine(sockets, "start dockerd, to measure a Docker container by name")
+    let sockets = named_by("DOCKER_HOST").chain([PathBuf::from("/var/run/docker.sock")]);
+    engine(sockets, "start dockerd, to measure Docker containers and images")
 }
 
 pub(super) fn podman() -> Tried {
     let own = std::env::var_os("XDG_RUNTIME_DIR")
         .map(|dir| PathBuf::from(dir).join("podman/podman.sock"));
-    let sockets = [PathBuf::from("/run/podman/podman.sock")].into_iter().chain(own);
-    engine(sockets, "start `podman system service`, to measure a Podman container by name")
+    let usual = PathBuf::from("/run/podman/podman.sock");
+    let sockets = named_by("CONTAINER_HOST").chain([usual]).chain(own);
+    engine(sockets, "start `podman system service`, to measure Podman containers and images")
+}
+
+fn named_by(variable: &str) -> impl Iterator<Item = PathBuf> {
+    let host = std::env::var(variable).ok();
+    host.and_then(|host| host.strip_prefix("unix://").map(PathBuf::from)).into_iter()
 }
 
 fn engine(sockets: impl Iterator<Item = PathBuf>, remedy: &str) -> Tried {

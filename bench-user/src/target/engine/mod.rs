@@ -17,6 +17,8 @@ pub use error::EngineError;
 
 /// How long an engine may take for one answer, s.
 const ANSWER_WITHIN_S: u64 = 10;
+/// How long it may take where nothing depends on the answer, s.
+const GLANCE_WITHIN_S: u64 = 2;
 /// How long it may take for what it has to do first, such as the copy of an image that some
 /// storage drivers make for every container, s.
 const WORK_WITHIN_S: u64 = 120;
@@ -66,6 +68,17 @@ impl Engine {
         F: Future<Output = Result<T, ApiError>>,
     {
         self.ask_within(ANSWER_WITHIN_S, question)
+    }
+
+    /// Asks it what may as well stay unknown.
+    ///
+    /// # Errors
+    /// When it does not answer, or refuses.
+    pub(super) fn glance<T, F>(&self, question: impl FnOnce(Docker) -> F) -> Result<T, EngineError>
+    where
+        F: Future<Output = Result<T, ApiError>>,
+    {
+        self.ask_within(GLANCE_WITHIN_S, question)
     }
 
     /// Asks it for something that it has to do first.

@@ -98,7 +98,8 @@ impl Bench {
 
     pub(super) fn nothing_left_of(&self, run: &str) -> Result<()> {
         let left = self.containers(run)?;
-        ensure!(left.is_empty(), "left behind: {left:?}");
+        let commands: Vec<_> = left.iter().map(|container| &container["Command"]).collect();
+        ensure!(commands.is_empty(), "left behind: {commands:?}");
         Ok(())
     }
 

@@ -53,7 +53,10 @@ fn end(bench: &Bench, after: &str, signal: Signal, keys: &str) -> Result<Exit> {
     Ok(exit)
 }
 
+/// Looked at only when the cgroup is gone, and its OOM counter with it.
 fn ended(target: &mut Target) -> Result<Exit> {
+    let memory = &target.handle.controllers.get("memory").context("a memory controller")?.path;
+    pause_until(in_seconds(30), || Ok(!memory.exists()))?;
     let mut exit = None;
     pause_until(in_seconds(30), || {
         exit = target.poll_exit();
