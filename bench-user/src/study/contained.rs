@@ -33,11 +33,14 @@ impl<'s> Contained<'s> {
     }
 
     /// Turns every target of a plan that is a command of one of the study's runtimes into a
-    /// container; services stay what they are. The image is made when it is first needed.
+    /// container; services and jobs stay what they are. The image is made when it is first needed.
     ///
     /// # Errors
     /// That an image cannot be made.
     pub fn contain(&mut self, plan: &mut Plan, part: &Part, work: &Work) -> Result<(), StudyError> {
+        if plan.job.is_some() {
+            return Ok(());
+        }
         let runtimes = &self.study.manifest.runtimes;
         let shared: Vec<String> =
             part.shared.iter().map(|path| volume(&work.folder.join(path))).collect();
