@@ -25,7 +25,7 @@ fn no_engine_is_one_sentence_with_the_place_that_was_tried() {
 fn a_socket_is_listed_once() {
     let fake = Fake::start(|_| None);
     let socket = fake.engine.socket().to_owned();
-    assert_eq!(reachable(&[socket.clone(), socket]).unwrap(), [fake.engine.clone()]);
+    assert_eq!(reachable(&[socket.clone(), socket]).unwrap(), std::slice::from_ref(&fake.engine));
 }
 
 const IMAGE: &str = r#"{"Id":"sha256:1","Size":42}"#;
