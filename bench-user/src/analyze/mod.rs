@@ -19,6 +19,7 @@ pub mod metrics;
 mod own_cost;
 pub mod saturation;
 mod search;
+pub mod strangers;
 pub mod usl;
 pub mod validity;
 mod verdict;

@@ -11,6 +11,7 @@ use super::fitness;
 use super::hidden_work;
 use super::levels::{self, Step};
 use super::own_cost;
+use super::strangers::{STRANGERS_CPUS, strangers_cpus};
 use super::validity;
 
 /// The warnings about one target's ladder; `steps` are its counted stages.
@@ -82,21 +83,6 @@ fn services(steps: &[Step]) -> Option<String> {
     let each: Vec<String> = each.collect();
     (!each.is_empty())
         .then(|| format!("the services used, besides the target: {}", each.join(", ")))
-}
-
-/// More than this many CPUs used by neither target nor load is worth a warning.
-const STRANGERS_CPUS: f64 = 0.25;
-
-/// CPUs that neither the target nor its services nor the load used: other programs, and the
-/// kernel's own work.
-/// Each worker is taken to be as busy as the busiest, so this is rather too low.
-fn strangers_cpus(stage: &StageRecord) -> Option<f64> {
-    let machine = stage.machine.value()?;
-    let target = stage.cgroup.cpu_ratio.value()?;
-    let generator = &stage.load.generator;
-    let load = generator.cpu_ratio * f64::from(generator.workers);
-    let services: f64 = stage.services.iter().filter_map(|s| s.cpu_ratio.value()).sum();
-    Some(machine.busy_cpus + machine.stolen_cpus - target - load - services)
 }
 
 fn strangers(steps: &[Step]) -> Option<String> {

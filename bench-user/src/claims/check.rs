@@ -5,6 +5,7 @@ use crate::analyze::levels::Step;
 use crate::plan::{ClaimSpec, Level, Order};
 use crate::record::{Bottleneck, ClaimResult, ClaimVerdict, Estimate, RunRecord, StageClaim};
 
+use super::bottleneck;
 use super::meaning::{Meaning, understand};
 use super::parse::Bound;
 use super::sentence;
@@ -46,7 +47,7 @@ fn check_one(run: &RunRecord, claim: &ClaimSpec) -> ClaimResult {
                         asked.answer(&steps, &named)
                     }
                     Meaning::Bottleneck { same, which, .. } => {
-                        bottleneck(&steps[0], named[0], *same, *which)
+                        bottleneck::answer(&steps[0], named[0], *same, *which)
                     }
                     Meaning::Expression(e) => e.answer(&steps, &named, run.plan.order),
                 };
@@ -199,35 +200,6 @@ pub(super) fn fit(steps: &[Step], names: &[&str], metric: &str) -> Result<(), St
         }
     }
     Ok(())
-}
-
-/// A bottleneck is not a number and has no interval: all repetitions must agree.
-fn bottleneck(step: &Step, name: &str, same: bool, which: Bottleneck) -> Answer {
-    let all = step.stages.len();
-    let as_said = step.stages.iter().filter(|s| (s.verdict.bottleneck == which) == same).count();
-    let mut seen: Vec<String> =
-        step.stages.iter().map(|s| sentence::bottleneck(s.verdict.bottleneck)).collect();
-    seen.sort_unstable();
-    seen.dedup();
-    let what = format!("`{name}` was limited by {} in {all} of {all} repetitions", seen.join(", "));
-    if which != Bottleneck::Unknown
-        && let Some(open) = step.stages.iter().find(|s| s.verdict.bottleneck == Bottleneck::Unknown)
-    {
-        let why = open.verdict.evidence.join("; ");
-        return Answer::unavailable(format!("what limited `{name}` is unknown: {why}"));
-    }
-    // These two are verdicts about the very thing that makes a stage unfit.
-    let explains = same && matches!(which, Bottleneck::Client | Bottleneck::TargetDied);
-    let unfit = fit(std::slice::from_ref(step), &[name], "bottleneck").err().filter(|_| !explains);
-    match unfit {
-        Some(why) => Answer::inconclusive(why),
-        None if as_said == all => Answer::new(ClaimVerdict::Holds, what),
-        None if as_said == 0 => Answer::new(ClaimVerdict::Fails, what),
-        None => Answer::inconclusive(format!(
-            "the repetitions disagree: `{name}` was limited by {}",
-            seen.join(", ")
-        )),
-    }
 }
 
 /// Peaks of two targets may be at different levels; the reader must know.

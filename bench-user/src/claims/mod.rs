@@ -6,6 +6,7 @@
 //! true. Each stage is checked at a level of its own: of many stages that lie close to the
 //! bound, one may fail by chance.
 
+mod bottleneck;
 mod check;
 mod expression;
 mod meaning;
