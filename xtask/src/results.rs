@@ -30,6 +30,7 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
     let studies = workspace.root.join("bench-user/studies");
     let kept = studies.join("records");
     if let Some(from) = &args.from {
+        fs::create_dir_all(&kept).with_context(|| format!("make {}", kept.display()))?;
         keep(from, &kept)?;
     }
     let program = match &args.binary {
@@ -45,7 +46,8 @@ pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
     fs::write(studies.join("RESULTS.md"), page).context("write RESULTS.md")
 }
 
-/// Replaces what is kept of every study that has results in `from` by its last ones.
+/// Replaces what is kept of every study that has results in `from` by its last ones, once they are
+/// compressed whole.
 fn keep(from: &Path, kept: &Path) -> Result<()> {
     let mut count = 0;
     for study in folders(from)? {
@@ -53,17 +55,35 @@ fn keep(from: &Path, kept: &Path) -> Result<()> {
         let shown = |run: &PathBuf| !run.to_string_lossy().ends_with("-smoke");
         let runs = if results.is_dir() { folders(&results)? } else { Vec::new() };
         let Some(last) = runs.into_iter().filter(shown).max() else { continue };
-        let to = kept.join(study.file_name().context("a folder has a name")?);
-        if to.exists() {
-            fs::remove_dir_all(&to).with_context(|| format!("remove {}", to.display()))?;
+        let name = study.file_name().context("a folder has a name")?;
+        let new = tempfile::tempdir_in(kept).context("make a folder for the records")?;
+        let to = new.path().join("results").join(last.file_name().context("a folder has a name")?);
+        let parts = folders(&last)?;
+        for part in &parts {
+            compress(part, &to.join(part.file_name().context("a folder has a name")?))?;
         }
-        let to = to.join("results").join(last.file_name().context("a folder has a name")?);
-        for part in folders(&last)? {
-            compress(&part, &to.join(part.file_name().context("a folder has a name")?))?;
+        let old = kept.join(name);
+        if old.exists() {
+            ensure_no_less(&old, parts.len())?;
+            fs::remove_dir_all(&old).with_context(|| format!("remove {}", old.display()))?;
         }
+        fs::rename(new.keep(), &old).with_context(|| format!("keep {}", old.display()))?;
         count += 1;
     }
     ensure!(count > 0, "no study was run in {}: name the --dir of `study run`", from.display());
+    Ok(())
+}
+
+/// A run of some parts does not replace one of all.
+fn ensure_no_less(old: &Path, parts: usize) -> Result<()> {
+    for run in folders(&old.join("results"))? {
+        let had = folders(&run)?.len();
+        ensure!(
+            parts >= had,
+            "{} holds {had} parts and the last run has {parts}: run the study whole",
+            old.display()
+        );
+    }
     Ok(())
 }
 

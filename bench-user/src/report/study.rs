@@ -36,8 +36,8 @@ pub struct Evidence {
 pub struct EvidenceSide {
     /// The target.
     pub target: String,
-    /// Where it was measured.
-    pub level: Level,
+    /// Where it was measured; `null` where there was nothing to measure it in.
+    pub level: Option<Level>,
     /// The reason where it was not measured.
     pub value: Result<Known, String>,
 }
@@ -117,7 +117,7 @@ fn shown(evidence: &Evidence) -> String {
 
 fn shown_side(metric: &str, side: &EvidenceSide) -> String {
     let EvidenceSide { target, level, value } = side;
-    let at = if level.is_job() { String::new() } else { format!(" at {level}") };
+    let at = level.filter(|level| !level.is_job()).map_or_else(String::new, |l| format!(" at {l}"));
     match value {
         Ok(Known::Figure(value)) => {
             format!("{target} {}{at}", figures::show_estimate(metric, value))

@@ -33,21 +33,27 @@ impl<'s> Contained<'s> {
     }
 
     /// Turns every target of a plan that is a command of one of the study's runtimes into a
-    /// container; services and jobs stay what they are. The image is made when it is first needed.
+    /// container; services stay what they are. The image is made when it is first needed. Gives the
+    /// names of the targets that stay commands: jobs, and programs that are no runtime.
     ///
     /// # Errors
     /// That an image cannot be made.
-    pub fn contain(&mut self, plan: &mut Plan, part: &Part, work: &Work) -> Result<(), StudyError> {
-        if plan.job.is_some() {
-            return Ok(());
-        }
+    pub fn contain(
+        &mut self,
+        plan: &mut Plan,
+        part: &Part,
+        work: &Work,
+    ) -> Result<Vec<String>, StudyError> {
+        let is_job = plan.job.is_some();
+        let mut commands = Vec::new();
         let runtimes = &self.study.manifest.runtimes;
         let shared: Vec<String> =
             part.shared.iter().map(|path| volume(&work.folder.join(path))).collect();
         for target in &mut plan.targets {
             let program = target.command.as_ref().and_then(|command| command.first());
-            let Some(runtime) = program.filter(|program| runtimes.contains(program)).cloned()
-            else {
+            let runtime = program.filter(|program| !is_job && runtimes.contains(program));
+            let Some(runtime) = runtime.cloned() else {
+                commands.push(target.name.clone());
                 continue;
             };
             let folder = target.dir.clone().unwrap_or_else(|| work.folder.clone());
@@ -56,7 +62,7 @@ impl<'s> Contained<'s> {
             target.volumes = shared.clone();
             path_inside(target, work);
         }
-        Ok(())
+        Ok(commands)
     }
 
     fn image(&mut self, runtime: &str, folder: PathBuf, work: &Work) -> Result<String, StudyError> {

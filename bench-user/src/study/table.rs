@@ -62,9 +62,12 @@ fn evidence(
     let figures = |asked: &String| {
         let side = |name: &&String| match asked.split_once('/') {
             None => side(run, name, asked, |_| level(run, result, name)),
-            Some((part, metric)) => side(records.get(part)?, name, metric, last_level),
+            Some((part, metric)) => match records.get(part) {
+                Some(other) => side(other, name, metric, last_level),
+                None => missing(name, format!("part `{part}` was not run")),
+            },
         };
-        Evidence { metric: asked.clone(), sides: names.iter().filter_map(side).collect() }
+        Evidence { metric: asked.clone(), sides: names.iter().map(side).collect() }
     };
     sentence.evidence.iter().map(figures).collect()
 }
@@ -74,15 +77,23 @@ fn side(
     name: &str,
     metric: &str,
     level: impl FnOnce(&[Step<'_>]) -> Option<Level>,
-) -> Option<Side> {
-    let target = run.targets.iter().find(|target| target.name == name)?;
+) -> Side {
+    let Some(target) = run.targets.iter().find(|target| target.name == name) else {
+        return missing(name, "there is no such target".to_owned());
+    };
     let steps = levels::steps(run, target);
-    let level = level(&steps)?;
+    let Some(level) = level(&steps) else {
+        return missing(name, "no stage was reached".to_owned());
+    };
     let value = match steps.iter().find(|step| step.level == level) {
         Some(step) => known(metric, &step.stages),
         None => Err("this level was not reached".to_owned()),
     };
-    Some(Side { target: name.to_owned(), level, value })
+    Side { target: name.to_owned(), level: Some(level), value }
+}
+
+fn missing(name: &str, why: String) -> Side {
+    Side { target: name.to_owned(), level: None, value: Err(why) }
 }
 
 /// Of another part, the last that was reached.
@@ -109,18 +120,27 @@ fn level(run: &RunRecord, result: &ClaimResult, target: &str) -> Option<Level> {
     Some(stage.level())
 }
 
-/// The lowest of the peaks of a run's targets, requests per second. Where the load generator or
-/// a neighbour kept a target from a peak that says something of it, what was served all the same: it
-/// is the level of a load and no result.
+/// A rate that every target of a run can serve.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LowestPeak {
+    /// Requests per second.
+    pub rps: f64,
+    /// It is a peak. Where the load generator or a neighbour kept a target from one that says
+    /// something of it, what was served stands for it: the level of a load and no result.
+    pub is_peak: bool,
+}
+
+/// The lowest of the peaks of a run's targets; `None` where one of them served nothing.
 #[must_use]
-pub fn lowest_peak(run: &RunRecord) -> Option<f64> {
+pub fn lowest_peak(run: &RunRecord) -> Option<LowestPeak> {
     let ladders = &run.analysis.as_ref()?.ladders;
     let peak = |target: &TargetRecord| {
         let found = ladders.iter().find(|ladder| ladder.target == target.name)?.peak_rps;
-        found.or_else(|| highest_rate(run, target))
+        let rps = found.or_else(|| highest_rate(run, target))?;
+        Some(LowestPeak { rps, is_peak: found.is_some() })
     };
-    let peaks: Option<Vec<f64>> = run.targets.iter().map(peak).collect();
-    peaks?.into_iter().min_by(f64::total_cmp)
+    let peaks: Option<Vec<LowestPeak>> = run.targets.iter().map(peak).collect();
+    peaks?.into_iter().min_by(|a, b| a.rps.total_cmp(&b.rps))
 }
 
 fn highest_rate(run: &RunRecord, target: &TargetRecord) -> Option<f64> {
@@ -142,11 +162,14 @@ mod tests {
             stage.load.achieved_rps = rps;
             vec![stage]
         };
-        let mut run = a_run().target("a").repetitions(3, |_| at(900.0)).done();
+        let rates = [900.0, 700.0, 800.0];
+        let mut run = a_run().target("a").repetitions(3, |i| at(rates[i as usize])).done();
         assert_eq!(lowest_peak(&run), None, "nothing is known before the analysis");
         run.analysis = Some(crate::analyze::analyze(&run));
-        assert_eq!(lowest_peak(&run), Some(900.0));
+        let ladder = &mut run.analysis.as_mut().unwrap().ladders[0];
+        ladder.peak_rps = Some(850.0);
+        assert_eq!(lowest_peak(&run), Some(LowestPeak { rps: 850.0, is_peak: true }));
         run.analysis.as_mut().unwrap().ladders[0].peak_rps = None;
-        assert_eq!(lowest_peak(&run), Some(900.0));
+        assert_eq!(lowest_peak(&run), Some(LowestPeak { rps: 800.0, is_peak: false }));
     }
 }

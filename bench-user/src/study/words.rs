@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analyze::bootstrap::median;
+use crate::analyze::metrics;
 use crate::observe::Count;
 use crate::record::StageRecord;
 use crate::units::{show_count, show_per_request};
@@ -50,9 +51,14 @@ fn by_name(
     show: impl Fn(f64) -> String,
 ) -> Result<String, String> {
     let counted = |stage: &&StageRecord| {
-        let syscalls = stage.syscalls.as_result().map_err(str::to_owned)?;
-        let figures = syscalls.by_name.iter();
-        Ok(figures.filter_map(|(name, count)| Some((name.clone(), figure(count)?))).collect())
+        metrics::value(stage, "syscalls.total")?;
+        let syscalls = stage.syscalls.as_result()?;
+        if syscalls.missed > 0 {
+            return Err(format!("{} events were missed", syscalls.missed));
+        }
+        let one = |(name, count): (&String, &Count)| Some((name.clone(), figure(count)?));
+        let none = "no request was completed in this stage".to_owned();
+        syscalls.by_name.iter().map(one).collect::<Option<_>>().ok_or(none)
     };
     let shares: Result<Vec<BTreeMap<_, _>>, String> = stages.iter().map(counted).collect();
     Ok(greatest(&shares?, show))
@@ -61,7 +67,9 @@ fn by_name(
 /// CPUs that the threads of each name used together: 1.00 is one CPU all the time.
 fn threads(stages: &[&StageRecord]) -> Result<String, String> {
     let used = |stage: &&StageRecord| {
-        let threads = stage.threads.as_result().map_err(str::to_owned)?;
+        // Refused where the record does not hold all of them.
+        metrics::value(stage, "threads.count")?;
+        let threads = stage.threads.as_result()?;
         let mut by_name = BTreeMap::new();
         for thread in threads {
             *by_name.entry(thread.comm.clone()).or_insert(0.0) += thread.oncpu_ratio;
@@ -153,6 +161,13 @@ mod tests {
         };
         let stages = [with(1.0), with(3.0), with(2.0)];
         assert_eq!(of("which.syscalls_per_request", &stages).unwrap(), "read 2.00");
+        let mut unserved = with(1.0);
+        unserved.syscalls = unserved.syscalls.map(|mut syscalls| {
+            syscalls.by_name.insert("write".into(), Count::default());
+            syscalls
+        });
+        let why = of("which.syscalls_per_request", &[unserved]).unwrap_err();
+        assert!(why.contains("no request"), "{why}");
         let mostly_none = [with(1.0), a_stage(1), a_stage(1)];
         assert_eq!(of("which.syscalls_per_request", &mostly_none).unwrap(), "none");
     }
