@@ -187,18 +187,7 @@ pub(super) fn template() -> StageRecord {
             events: Some(Events::default()),
             ..LoadSample::default()
         },
-        job: Some(JobRun {
-            wall_ns: 1,
-            work: Some(1.0),
-            exit: Exit {
-                code: Some(0),
-                signal: None,
-                oom_killed: Measured::Value(false),
-                restarts: None,
-                by_us: false,
-            },
-            failed: None,
-        }),
+        job: Some(job_template()),
         syscalls: Measured::Value(Syscalls { per_request: Some(0.0), ..Syscalls::default() }),
         sched: Measured::Value(Sched { migrations: zero(), ..Sched::default() }),
         threads: Measured::Value(vec![Thread::default()]),
@@ -246,6 +235,12 @@ pub(super) fn template() -> StageRecord {
         samples: Vec::new(),
         verdict: Verdict::default(),
     }
+}
+
+fn job_template() -> JobRun {
+    let exit =
+        Exit { code: Some(0), signal: None, oom_killed: Measured::Value(false), restarts: None, by_us: false };
+    JobRun { wall_ns: 1, work: Some(1.0), exit, failed: None }
 }
 
 #[cfg(test)]

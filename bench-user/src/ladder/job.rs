@@ -12,6 +12,7 @@ use super::execution::{Ending, Execution, Watched, execute};
 use super::{Climb, Event, Interrupt, Places, Position, RunEnd, Sink, StageDone, schedule};
 use crate::host::topology::Placement;
 use crate::load::LoadSample;
+use crate::measured::Measured;
 use crate::observe::{ObserverSet, Sample};
 use crate::plan::{JobSpec, Level, Plan, TargetSpec};
 use crate::target::{Exit, JobPlaces, TargetKind, prepare_before, prepare_job};
@@ -124,8 +125,9 @@ fn one(
     let ending = execution.ending;
     if !matches!(ending, Ending::Interrupted(_)) {
         let run = JobRun::of(job, &execution);
-        let kernel =
-            execution.sample.unwrap_or_else(|| Sample::empty("the kernel side was not asked for"));
+        let kernel = execution
+            .sample
+            .map_or_else(|| Sample::empty("the kernel side was not asked for"), without_before);
         let done = Box::new(StageDone {
             position,
             before: None,
@@ -142,10 +144,16 @@ fn one(
     Ok(ending)
 }
 
+/// What a server has before its first connection, a job has not.
+fn without_before(mut sample: Sample) -> Sample {
+    let why = "there is nothing before a job: its cgroup begins with it";
+    sample.cgroup.memory_before_bytes = Measured::unavailable(why);
+    sample
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measured::Measured;
 
     fn ran(ending: Ending, code: Option<i32>, signal: Option<&str>) -> JobRun {
         let signal = signal.map(str::to_owned);

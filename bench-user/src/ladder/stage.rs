@@ -15,7 +15,7 @@ use anyhow::Result;
 use super::services::Services;
 use super::{Before, Interrupt, Position, Sink, StageDone, join, setup, stop};
 use crate::clock;
-use crate::load::{Generator, Progress, RunningLoad, Window};
+use crate::load::{Generator, LoadSample, Progress, RunningLoad, Window};
 use crate::measured::Measured;
 use crate::observe::{Look, ObserverSet, Sample};
 use crate::plan::Plan;
@@ -112,13 +112,7 @@ pub(super) fn run(
             join::sample(window.start_ns, look, both, &intervals)
         })
         .collect();
-    let stopped_by = match end {
-        End::Died => Some("the target ended in this stage".to_owned()),
-        End::Interrupted => Some("a signal ended the run in this stage".to_owned()),
-        // A search goes on below a rate that is too much.
-        End::Whole if ladder.find_rate.is_some() => None,
-        End::Whole => stop::tripped(&setting.plan.stop, &sample),
-    };
+    let stopped_by = stopped_by(setting.plan, end, &sample);
     let done = StageDone {
         position,
         before: Some(before),
@@ -131,6 +125,17 @@ pub(super) fn run(
         stopped_by,
     };
     Ok((Some(done), end))
+}
+
+/// Why the ladder is to end after this stage, as a sentence; `None` where it goes on.
+fn stopped_by(plan: &Plan, end: End, sample: &LoadSample) -> Option<String> {
+    match end {
+        End::Died => Some("the target ended in this stage".to_owned()),
+        End::Interrupted => Some("a signal ended the run in this stage".to_owned()),
+        // A search goes on below a rate that is too much.
+        End::Whole if plan.ladder.find_rate.is_some() => None,
+        End::Whole => stop::tripped(&plan.stop, sample),
+    }
 }
 
 /// How often the target is asked whether it lives, ns: what fails after its end is not the

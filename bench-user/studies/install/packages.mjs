@@ -1,15 +1,15 @@
 // Makes the packages that the registry serves, the same on every machine: registry/NAME.json (what a
-// registry says of a package) and registry/NAME-VERSION.tgz, the two trees that depend on them, and a
+// registry says of a package) and registry/NAME-VERSION.tgz, the trees that depend on them, and a
 // folder for the project of each package manager.
 //
 // Their shape is that of a front end's tree: 60 direct dependencies, ten levels, most packages small
 // and needed by a few others, some needed by very many, and 100 of them in two versions of which one
-// has to be nested. `small` is a project with few of them, to see whether everything works.
+// has to be nested. `medium` and `small` are trees of some of them.
 import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
-const LEVELS = [60, 120, 220, 300, 320, 280, 200, 120, 60, 20];
+const LEVELS = [60, 120, 220, 320, 350, 300, 200, 120, 60, 20];
 const TWICE = 100;
 const URL = "http://127.0.0.1:18620";
 const WORDS = "const value require module exports function return index option parse string object".split(" ");
@@ -101,7 +101,7 @@ for (let level = LEVELS.length - 1; level >= 0; level -= 1) {
 }
 for (const [name, known] of packuments) writeFileSync(`registry/${name}.json`, JSON.stringify(known));
 
-for (const [project, direct] of [["full", names[0]], ["small", names[6].slice(0, 20)]]) {
+for (const [project, direct] of [["full", names[0]], ["medium", names[3].slice(0, 40)], ["small", names[6].slice(0, 20)]]) {
   const dependencies = Object.fromEntries(direct.map((name) => [name, "^2.0.0"]));
   mkdirSync(`trees/${project}`, { recursive: true });
   const manifest = { name: "project", version: "1.0.0", private: true, dependencies };
