@@ -101,7 +101,7 @@ for (let level = LEVELS.length - 1; level >= 0; level -= 1) {
 }
 for (const [name, known] of packuments) writeFileSync(`registry/${name}.json`, JSON.stringify(known));
 
-for (const [project, direct] of [["full", names[0]], ["medium", names[3].slice(0, 40)], ["small", names[6].slice(0, 20)]]) {
+for (const [project, direct] of [["full", names[0]], ["medium", names[4].slice(0, 30)], ["small", names[6].slice(0, 20)]]) {
   const dependencies = Object.fromEntries(direct.map((name) => [name, "^2.0.0"]));
   mkdirSync(`trees/${project}`, { recursive: true });
   const manifest = { name: "project", version: "1.0.0", private: true, dependencies };
