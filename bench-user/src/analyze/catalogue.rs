@@ -238,8 +238,13 @@ pub(super) fn template() -> StageRecord {
 }
 
 fn job_template() -> JobRun {
-    let exit =
-        Exit { code: Some(0), signal: None, oom_killed: Measured::Value(false), restarts: None, by_us: false };
+    let exit = Exit {
+        code: Some(0),
+        signal: None,
+        oom_killed: Measured::Value(false),
+        restarts: None,
+        by_us: false,
+    };
     JobRun { wall_ns: 1, work: Some(1.0), exit, failed: None }
 }
 

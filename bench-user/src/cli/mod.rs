@@ -19,7 +19,7 @@ pub use stacks::{FlameArgs, StackArgs, StackKindName};
 pub use stored::{
     CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, ReportArgs, ServeArgs,
 };
-pub use study::{StudyArgs, StudyCommand, StudyResultsArgs, StudyRunArgs};
+pub use study::{StudyArgs, StudyCleanArgs, StudyCommand, StudyResultsArgs, StudyRunArgs};
 pub use value::{
     ArrivalsName, BuiltinName, CatchUpName, ClientName, ExplainName, Format, OrOff, OrderName,
     ProtocolName, ReportFormat, WebsocketName,

@@ -26,6 +26,8 @@ pub enum StudyCommand {
     Run(StudyRunArgs),
     /// Set the sentences beside what the last run of each study measured, without root
     Results(StudyResultsArgs),
+    /// Remove what was installed and built for studies, and keep their results
+    Clean(StudyCleanArgs),
 }
 
 /// Arguments of `study run`.
@@ -68,4 +70,14 @@ pub struct StudyResultsArgs {
     /// How the tables are written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
+}
+
+/// Arguments of `study clean`.
+#[derive(Debug, Args)]
+pub struct StudyCleanArgs {
+    /// Names of studies; default: every one, and the runtimes
+    pub names: Vec<String>,
+    /// Folder that studies were run in
+    #[arg(long, value_name = "FOLDER", default_value = STUDIES)]
+    pub dir: PathBuf,
 }

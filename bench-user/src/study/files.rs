@@ -21,7 +21,7 @@ struct Embedded;
 const MANIFEST: &str = "study.toml";
 
 /// Folder of the runtimes that all studies share; no study.
-pub(super) const RUNTIMES: &str = "runtimes";
+pub const RUNTIMES: &str = "runtimes";
 
 /// Why a study cannot be used; each is one sentence with its remedy.
 #[derive(Debug, thiserror::Error)]

@@ -18,6 +18,6 @@ pub mod words;
 pub mod work;
 
 pub use contained::Contained;
-pub use files::{Study, StudyError};
+pub use files::{RUNTIMES, Study, StudyError};
 pub use manifest::{Manifest, Part, RatesOfPeak, Sentence, Size, Step};
 pub use work::Work;

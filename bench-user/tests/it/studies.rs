@@ -1,5 +1,6 @@
 //! The studies as they come with the tool: what their manifests name must be there.
 
+use assert_cmd::Command;
 use bench_user::analyze::metrics;
 use bench_user::plan::Plan;
 use bench_user::study::{Part, Size, Study, Work, words};
@@ -55,6 +56,28 @@ fn every_claim_of_a_study_checks_a_sentence() {
             );
         }
     }
+}
+
+#[test]
+fn cleaning_a_study_keeps_its_results_and_touches_nothing_else() {
+    let root = tempfile::tempdir().expect("a folder");
+    let made = ["plaintext/node_modules/a/b.js", "plaintext/set-up.log", "runtimes/bin/node"];
+    let kept = ["plaintext/results/20261201-quick/peak/run.json", "mine/notes", "llm-proxy.txt"];
+    for file in made.iter().chain(&kept) {
+        let path = root.path().join(file);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(path, "x").expect("written");
+    }
+    let clean = || {
+        let mut command = Command::cargo_bin("bench-user").expect("cargo builds it for this test");
+        command.args(["study", "clean", "--dir"]).arg(root.path());
+        command
+    };
+    clean().assert().success();
+    assert!(made.iter().all(|file| !root.path().join(file).exists()));
+    assert!(kept.iter().all(|file| root.path().join(file).exists()));
+    assert!(!root.path().join("runtimes").exists());
+    clean().arg("mine").assert().failure();
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! `study`: lists the studies, runs one, or shows again what was measured.
+//! `study`: lists the studies, runs one, shows again what was measured, or removes all but that.
 
+mod clean;
 mod results;
 mod run;
 
@@ -21,6 +22,7 @@ pub(crate) fn run(command: &StudyCommand) -> anyhow::Result<Outcome> {
         StudyCommand::List => list(),
         StudyCommand::Run(args) => run::run(args),
         StudyCommand::Results(args) => results::show_again(args),
+        StudyCommand::Clean(args) => clean::clean(args),
     }
 }
 
