@@ -82,7 +82,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
 }
 
 /// A job of 1,000 records that took so long and used a CPU throughout; its counts are those of
-/// [`a_stage`].
+/// [`a_stage`], and its rates are over its own time.
 pub(crate) fn a_job(seconds: f64) -> StageRecord {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short time")]
     let wall_ns = (seconds * 1e9) as u64;
@@ -94,15 +94,30 @@ pub(crate) fn a_job(seconds: f64) -> StageRecord {
         by_us: false,
     };
     let job = JobRun { wall_ns, work: Some(1000.0), exit, failed: None };
-    let without = |block: Measured<Syscalls>| block.map(|s| Syscalls { per_request: None, ..s });
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let rate = |count: u64| count as f64 / seconds;
     let stage = a_stage(0);
+    let thread = a_thread(1.0, 0.0);
+    let threads = vec![Thread { oncpu_ns: wall_ns, runq_ns: 0, ..thread }];
+    let cgroup = CgroupUse { user_ns: Measured::Value(wall_ns), ..a_cgroup(1.0) };
     StageRecord {
         kind: Loop::Job,
         duration_s: seconds,
         load: LoadSample::default(),
         job: Some(job),
-        syscalls: without(stage.syscalls),
-        sched: stage.sched.map(|s| Sched { per_request: None, ..s }),
+        syscalls: stage.syscalls.map(|s| Syscalls {
+            per_sec: rate(s.total),
+            per_request: None,
+            ..s
+        }),
+        sched: stage.sched.map(|s| Sched {
+            per_sec: rate(s.switches_voluntary + s.switches_involuntary),
+            per_request: None,
+            oncpu_ns: wall_ns,
+            ..s
+        }),
+        threads: Measured::Value(threads),
+        cgroup,
         ..stage
     }
 }

@@ -77,7 +77,11 @@ fn values(stages: &[&StageRecord], metric: &str) -> Result<Vec<f64>, String> {
     let many = stages.len() > 1;
     let value = |stage: &&StageRecord| {
         metrics::value(stage, metric).map_err(|why| {
-            if many { format!("climb {}: {why}", stage.repetition + 1) } else { why }
+            if many {
+                format!("{} {}: {why}", stage.level().repetition_noun(), stage.repetition + 1)
+            } else {
+                why
+            }
         })
     };
     stages.iter().map(value).collect()

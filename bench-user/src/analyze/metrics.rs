@@ -23,12 +23,18 @@ pub use super::catalogue::standard as names;
 /// # Errors
 /// Why it has none, in one sentence: not measured (with the record's reason), or no such name.
 pub fn value(stage: &StageRecord, name: &str) -> Result<f64, String> {
-    match (lookup(stage, name), job::says_nothing(stage, name)) {
-        (Err(Miss::NoSuchName(why)), _) | (_, Some(why)) | (Err(Miss::NotMeasured(why)), _) => {
-            Err(why)
-        }
-        (Ok(value), None) => Ok(value),
+    let found = lookup(stage, name);
+    // A typing error stays one, whatever the stage is.
+    if let Err(Miss::NoSuchName(why)) = found {
+        return Err(why);
     }
+    // A number can stand there and say nothing, as those of a failed run do.
+    if let Some(why) = job::says_nothing(stage, name) {
+        return Err(why);
+    }
+    found.map_err(|miss| match miss {
+        Miss::NoSuchName(why) | Miss::NotMeasured(why) => why,
+    })
 }
 
 /// Whether a stage can have a metric of this name at all.

@@ -24,7 +24,9 @@ pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<
     }
     warnings.extend(target.proxy.clone());
     let invalid = "the stage is invalid, and its figures say so";
-    warnings.extend(stages_where(steps, invalid, |s| !s.verdict.invalid.is_empty()));
+    // Figures of jobs leave out the runs that failed, which the top of a report names.
+    let is_said = |s: &StageRecord| s.job.is_none() && !s.verdict.invalid.is_empty();
+    warnings.extend(stages_where(steps, invalid, is_said));
     warnings.extend(stages_where(steps, "requests failed or were not answered 2xx", |s| {
         s.load.outcomes.failed() + s.load.outcomes.non_2xx() > 0
     }));
@@ -55,7 +57,9 @@ pub(super) fn stages_where(
 }
 
 fn repetitions(steps: &[Step]) -> Option<String> {
-    let fewest = steps.iter().map(|step| step.stages.len()).min()?;
+    let has_figures = |s: &&&StageRecord| s.job.as_ref().is_none_or(|job| job.failed.is_none());
+    let counted = |step: &Step| step.stages.iter().filter(has_figures).count();
+    let fewest = steps.iter().map(counted).min().filter(|fewest| *fewest > 0)?;
     let is_job = steps.iter().any(|step| step.level.is_job());
     let what = if fewest < INTERVAL_FROM && is_job {
         "there are no intervals"

@@ -195,7 +195,8 @@ pub(super) fn fit(steps: &[Step], names: &[&str], metric: &str) -> Result<(), St
     for (step, name) in steps.iter().zip(names) {
         for stage in &step.stages {
             step.judge.is_fit(stage, metric).map_err(|why| {
-                format!("climb {} of `{name}` carries no claim: {why}", stage.repetition + 1)
+                let noun = step.level.repetition_noun();
+                format!("{noun} {} of `{name}` carries no claim: {why}", stage.repetition + 1)
             })?;
         }
     }

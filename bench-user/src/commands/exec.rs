@@ -42,11 +42,12 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
     let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
     let explain = flags::explained_or_drawn(&args.explain, &args.flame);
     let asked = Options { explain, starts_held: true, ..Options::default() };
-    let observers = ObserverSet::attach(&handle, &asked);
+    let mut observers = ObserverSet::attach(&handle, &asked);
     if let Some(why) = observers.probes_missing() {
         say(&format!("warning: no probes: {why}"));
     }
     let watched = Watched { interrupt: &interrupt, timeout_ns: None, to_the_last_process: false };
+    observers.begin();
     let Execution { wall_ns, exit, sample, .. } = execute(spawned, Some(observers), watched)?;
     let sample = sample.context("the window was begun")?;
     flame::draw(&args.flame, &sample)?;

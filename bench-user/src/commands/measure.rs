@@ -134,7 +134,9 @@ fn estimate(plan: &Plan) -> String {
     if let Some(job) = &plan.job {
         let runs = plan.targets.len() * plan.repeat as usize;
         let noun = if runs == 1 { "run of a job" } else { "runs of jobs" };
-        return format!("{runs} {noun}, each at most {}", job.timeout);
+        let has_before = plan.targets.iter().any(|target| target.before.is_some());
+        let before = if has_before { " and its `before` as long again" } else { "" };
+        return format!("{runs} {noun}, each at most {}{before}", job.timeout);
     }
     let ladder = &plan.ladder;
     let stage = ladder.warmup.0 + ladder.duration.0 + ladder.pause.0;

@@ -3,19 +3,24 @@
 //!
 //! What a target wants to be run before each run of it is over before the instruments are there.
 
+use std::path::Path;
+
 use anyhow::{Context as _, Result, bail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::climb::Expedition;
-use super::execution::{Ending, Execution, Watched, execute};
+use super::execution::{Ending, Execution, Watched, execute, run_out};
 use super::{Climb, Event, Interrupt, Places, Position, RunEnd, Sink, StageDone, schedule};
 use crate::host::topology::Placement;
 use crate::load::LoadSample;
 use crate::measured::Measured;
 use crate::observe::{ObserverSet, Sample};
 use crate::plan::{JobSpec, Level, Plan, TargetSpec};
-use crate::target::{Exit, JobPlaces, TargetKind, prepare_before, prepare_job};
+use crate::target::{
+    Exit, JobPlaces, Spawned, Target, TargetKind, before_log, ensure_last_process_is_seen,
+    prepare_before, prepare_job,
+};
 
 /// One run of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +43,10 @@ impl JobRun {
             (Ending::TimedOut, _) => {
                 Some(format!("took longer than its `timeout` of {} and was ended", job.timeout))
             }
+            (Ending::Unseen, _) => Some(
+                "cannot be timed: whether processes of it ran on could not be read in its cgroup"
+                    .to_owned(),
+            ),
             (_, Some(0)) => None,
             _ => Some(format!("failed: {exit}")),
         };
@@ -65,6 +74,11 @@ pub(super) fn run(
 /// Everything of a run that its services are needed for.
 fn run_all(expedition: &mut Expedition<'_>, job: &JobSpec, sink: &mut dyn Sink) -> Result<RunEnd> {
     let plan = expedition.plan;
+    ensure_last_process_is_seen()?;
+    // Minutes of one job are lost when the program of another then is not there.
+    for spec in &plan.targets {
+        Target::can_start(spec).with_context(|| format!("target `{}`", spec.name))?;
+    }
     expedition.start_services()?;
     expedition.try_probes(sink)?;
     for climb in schedule::climbs(plan.targets.len(), plan.repeat, plan.order) {
@@ -89,22 +103,57 @@ fn one(
     sink: &mut dyn Sink,
 ) -> Result<Ending> {
     let places = JobPlaces { run_id: expedition.run_id, logs_dir: expedition.logs, shim: None };
-    let timeout_ns = Some(job.timeout.as_ns());
     let interrupt = expedition.interrupt;
+    let timeout_ns = Some(job.timeout.as_ns());
     let watched = Watched { interrupt, timeout_ns, to_the_last_process: true };
     if let Some(before) = prepare_before(spec, places)? {
-        let Execution { ending, exit, .. } = execute(before, None, watched)?;
-        match ending {
-            Ending::Interrupted(_) => return Ok(ending),
-            Ending::Ended if exit.code == Some(0) => {}
-            Ending::Ended => bail!("its `before` failed ({exit}); its output is among the logs"),
-            Ending::TimedOut => bail!("its `before` took longer than the job's `timeout`"),
+        let ending = run_before(before, (job, spec), places.logs_dir, watched)?;
+        if matches!(ending, Ending::Interrupted(_)) {
+            return Ok(ending);
         }
     }
     expedition.services.look(sink)?;
-    let spawned = prepare_job(spec, places)?;
+    measured(expedition, (job, spec), prepare_job(spec, places)?, climb, watched, sink)
+}
+
+/// What is run before a run; an end other than a good one or a signal's is an error.
+fn run_before(
+    before: Spawned,
+    (job, spec): (&JobSpec, &TargetSpec),
+    logs_dir: &Path,
+    watched: Watched<'_>,
+) -> Result<Ending> {
+    let Execution { ending, exit, .. } = execute(before, None, watched)?;
+    let said = || logs_dir.join(before_log(spec)).display().to_string();
+    match ending {
+        Ending::Ended if exit.code != Some(0) => {
+            bail!("its `before` failed ({exit}); its last words are in {}", said())
+        }
+        Ending::TimedOut => bail!(
+            "its `before` took longer than {}, the `timeout` of [job], which is for it too: raise \
+             that, or look what it does in {}",
+            job.timeout,
+            said()
+        ),
+        Ending::Unseen => bail!(
+            "whether its `before` left processes behind could not be read in its cgroup: is the \
+             cgroup tree still mounted?"
+        ),
+        Ending::Ended | Ending::Interrupted(_) => Ok(ending),
+    }
+}
+
+/// Releases a job, watches it to its end and hands its run on, unless a signal ended it.
+fn measured(
+    expedition: &mut Expedition<'_>,
+    (job, spec): (&JobSpec, &TargetSpec),
+    spawned: Spawned,
+    climb: Climb,
+    watched: Watched<'_>,
+    sink: &mut dyn Sink,
+) -> Result<Ending> {
     let handle = spawned.handle(&spec.name, TargetKind::Command, Vec::new());
-    let observers = expedition.observers(&handle, true);
+    let mut observers = expedition.observers(&handle, true);
     let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
     if let Some(why) = missing {
         sink.event(Event::Warning(&format!("no probes: {why}")))?;
@@ -118,9 +167,13 @@ fn one(
         offered_rps: None,
     };
     sink.event(Event::JobBegins { climb, handle: &handle })?;
+    if let Some(observers) = &mut observers {
+        observers.begin();
+    }
     let services_before = expedition.services.read();
-    let execution = execute(spawned, observers, watched)?;
+    let over = run_out(spawned, observers, watched)?;
     let services = expedition.services.since(&services_before);
+    let execution = over.counted();
     expedition.services.look(sink)?;
     let ending = execution.ending;
     if !matches!(ending, Ending::Interrupted(_)) {
@@ -172,5 +225,7 @@ mod tests {
         assert_eq!(said(ran(Ending::Ended, None, Some("SIGKILL"))), "failed: killed by SIGKILL");
         let late = said(ran(Ending::TimedOut, Some(0), None));
         assert_eq!(late, "took longer than its `timeout` of 10m and was ended");
+        let unseen = said(ran(Ending::Unseen, Some(0), None));
+        assert!(unseen.starts_with("cannot be timed"), "{unseen}");
     }
 }

@@ -16,7 +16,8 @@ pub struct JobSpec {
     /// What `work` counts, such as `"records"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// A run that takes longer is ended and has failed.
+    /// A run that takes longer is ended and has failed; a target's `before` that takes longer ends
+    /// all.
     #[serde(default = "default_timeout")]
     pub timeout: Span,
 }

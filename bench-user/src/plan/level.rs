@@ -1,6 +1,13 @@
 //! What one stage of a ladder holds: its connections, and in the open loop its rate. Stages are
 //! told apart by it everywhere: findings, claims, comparisons and tables. A job has one, without
 //! connections.
+//!
+//! Whether something is of a job has a mark at every place that is looked at alone, and all of them
+//! always agree: a plan is of jobs if it has [job] (`plan.job`), and then it has the one level
+//! [`Level::JOB`] (`is_job`: no connections, which no ladder may ask for). Each of its stages has
+//! `job`, the loop `job`, and no load (`LoadSample::is_none`); each of its targets has no addresses
+//! (`Urls::is_none`). A stage of load has the opposite of each. `validate` sees to it in a plan,
+//! `From<StageDone>` in a stage, and reading a record refuses a stage in which they differ.
 
 use std::fmt;
 
@@ -41,6 +48,12 @@ impl Level {
     #[must_use]
     pub const fn is_job(&self) -> bool {
         self.connections == 0
+    }
+
+    /// What one of its repetitions is called: a climb of the ladder, or a run of the job.
+    #[must_use]
+    pub const fn repetition_noun(&self) -> &'static str {
+        if self.is_job() { "run" } else { "climb" }
     }
 
     /// The number that tells it from the other levels of its ladder, without its unit: the rate
@@ -115,5 +128,6 @@ mod tests {
         let job = (Level::JOB.to_string(), Level::JOB.short(), Level::list(&[Level::JOB]));
         assert_eq!(job, ("the job".into(), "job".into(), "the job".into()));
         assert_eq!((closed(50).number(), open(0.5).number()), (50.0, 0.5));
+        assert_eq!((closed(1).repetition_noun(), Level::JOB.repetition_noun()), ("climb", "run"));
     }
 }

@@ -148,11 +148,12 @@ fn knee_and_plateau(ladder: &LadderFindings, unit: &str, goes_on: bool) -> Strin
 fn evidence(row: &Row<'_>) -> Vec<String> {
     let limit = row.bottleneck();
     let word = figures::word(limit);
+    let noun = row.at.repetition_noun();
     let middle = row.middle();
     let shown = std::iter::once(&middle).chain(&row.stages);
     let shown = shown.copied().find(|stage| stage.verdict.bottleneck == limit);
     let climb = match (row.stages.len(), shown) {
-        (2.., Some(stage)) => format!(" (climb {})", stage.repetition + 1),
+        (2.., Some(stage)) => format!(" ({noun} {})", stage.repetition + 1),
         _ => String::new(),
     };
     let sentences = shown.map_or(&[][..], |stage| &stage.verdict.evidence);
@@ -165,12 +166,13 @@ fn evidence(row: &Row<'_>) -> Vec<String> {
 /// The answers of climbs that do not agree.
 fn votes(row: &Row<'_>) -> Option<String> {
     let mut votes = BTreeMap::<Bottleneck, usize>::new();
-    for stage in &row.stages {
+    for stage in row.not_failed() {
         *votes.entry(stage.verdict.bottleneck).or_default() += 1;
     }
     let list: Vec<String> =
         votes.iter().map(|(limit, n)| format!("{} {n}", figures::word(*limit))).collect();
-    (votes.len() > 1).then(|| format!("the climbs do not agree: {}", list.join(", ")))
+    (votes.len() > 1)
+        .then(|| format!("the {}s do not agree: {}", row.at.repetition_noun(), list.join(", ")))
 }
 
 fn stops(rows: &[Row<'_>]) -> Vec<String> {

@@ -32,8 +32,8 @@ pub(super) fn sections(page: &mut Page, job: &JobSpec, ladders: &[Ladder<'_>]) {
         threads::of_level(page, target, row);
         let middle = row.middle();
         explain::window(page, &format!(", {target}{}", row.climb(middle)), &middle.explain);
-        let windows: Vec<_> = row.stages.iter().map(|stage| &stage.explain).collect();
-        explain::stacks(page, &format!(", {target}"), &windows);
+        let windows: Vec<_> = row.not_failed().map(|stage| &stage.explain).collect();
+        explain::stacks(page, &format!(", {target}"), &windows, row.at.repetition_noun());
     }
 }
 
@@ -52,13 +52,20 @@ fn table(job: &JobSpec, ladders: &[Ladder<'_>]) -> Table {
     let mut table = Table::new(titles);
     for ladder in ladders {
         let row = ladder.rows.first();
-        let runs = row.map_or(0, |row| row.stages.len());
-        let mut cells = vec![ladder.target.name.clone(), runs.to_string()];
+        let mut cells = vec![ladder.target.name.clone(), row.map_or("0".into(), runs)];
         cells.extend(OF_JOB.iter().map(|metric| cell(row, metric)));
         cells.push(row.map_or(NONE.into(), |row| endings(&row.stages)));
         table.rows.push(cells);
     }
     table
+}
+
+/// How many runs the figures are of, and of how many where some failed.
+fn runs(row: &Row<'_>) -> String {
+    match (row.not_failed().count(), row.stages.len()) {
+        (good, all) if good == all => all.to_string(),
+        (good, all) => format!("{good} of {all}"),
+    }
 }
 
 /// Work is told in the plan's unit.
@@ -112,10 +119,11 @@ pub(super) fn failed(ladder: &Ladder<'_>) -> Option<String> {
 /// Why runs have no figures.
 fn failures(ladder: &Ladder<'_>) -> Option<Item> {
     let row = ladder.rows.first()?;
+    let noun = row.at.repetition_noun();
     let line = |stage: &&StageRecord| {
         let reasons = &stage.verdict.invalid;
         (!reasons.is_empty())
-            .then(|| format!("run {}: {}", stage.repetition + 1, reasons.join("; ")))
+            .then(|| format!("{noun} {}: {}", stage.repetition + 1, reasons.join("; ")))
     };
     let lines: Vec<String> = row.stages.iter().filter_map(line).collect();
     (!lines.is_empty())

@@ -155,8 +155,13 @@ impl<'a> Row<'a> {
 
     /// It is a job of which every run failed.
     pub(super) fn is_failed_job(&self) -> bool {
-        let failed = |stage: &&StageRecord| stage.job.as_ref().is_some_and(|j| j.failed.is_some());
-        self.stages.iter().all(failed)
+        self.not_failed().next().is_none()
+    }
+
+    /// Its stages without the runs of a job that failed, which say nothing of it.
+    pub(super) fn not_failed(&self) -> impl Iterator<Item = &'a StageRecord> {
+        let failed = |stage: &StageRecord| stage.job.as_ref().is_some_and(|j| j.failed.is_some());
+        self.stages.iter().copied().filter(move |stage| !failed(stage))
     }
 
     /// The climb of a stage, to follow a heading; nothing where there is one climb alone.
@@ -164,8 +169,7 @@ impl<'a> Row<'a> {
         if self.stages.len() == 1 {
             return String::new();
         }
-        let noun = if self.at.is_job() { "run" } else { "climb" };
-        format!(", {noun} {}", stage.repetition + 1)
+        format!(", {} {}", self.at.repetition_noun(), stage.repetition + 1)
     }
 
     /// What of it is invalid although its rate counts, to follow the rate; nothing where all is

@@ -68,7 +68,7 @@ fn of_load(page: &mut Page, ladders: &[Ladder<'_>]) {
         let middle = row.middle();
         explain::window(page, &format!("{of}{}", row.climb(middle)), &middle.explain);
         let windows: Vec<_> = row.stages.iter().map(|stage| &stage.explain).collect();
-        explain::stacks(page, &of, &windows);
+        explain::stacks(page, &of, &windows, row.at.repetition_noun());
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) fn page(sample: &Sample) -> Page {
     }
     threads::of_window(&mut page, &sample.threads, &sample.ended);
     explain::window(&mut page, "", &sample.explain);
-    explain::stacks(&mut page, "", &[&sample.explain]);
+    explain::stacks(&mut page, "", &[&sample.explain], "window");
     page.section("perf counters", perf(sample));
     page.section("cgroup", surroundings::cgroup(&sample.cgroup));
     let mut around: Vec<Item> =

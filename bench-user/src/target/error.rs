@@ -31,6 +31,9 @@ pub enum TargetError {
     /// Its cgroup could not be made, limited or filled.
     #[error(transparent)]
     Cgroup(#[from] CgroupError),
+    /// A job, where no cgroup v2 tells when its last process has ended.
+    #[error("a job is timed to the end of its last process, and {0}")]
+    LastProcess(&'static str),
     /// A command without an address.
     #[error("target `{0}` has no `url`; say where its requests go")]
     NoUrl(String),

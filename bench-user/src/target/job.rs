@@ -5,9 +5,11 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::logs::Logs;
+use super::cgroup::CgroupError;
+use super::logs::{self, Logs};
 use super::spawn::{CommandLine, Spawned, Streams};
-use super::{Limits, TargetError};
+use super::{Limits, NO_V2, TargetError};
+use crate::host::CgroupTrees;
 use crate::plan::TargetSpec;
 
 /// Where a job's cgroup and its output go.
@@ -40,8 +42,27 @@ pub fn prepare_before(
     places: JobPlaces<'_>,
 ) -> Result<Option<Spawned>, TargetError> {
     let Some(command) = spec.before.as_deref() else { return Ok(None) };
-    let name = format!("{}.before", spec.name);
+    let name = before_name(spec);
     prepare(spec, (&name, command, Limits::default()), places).map(Some)
+}
+
+/// The file in the logs that has the standard error of what is run before.
+#[must_use]
+pub fn before_log(spec: &TargetSpec) -> String {
+    logs::stderr_file(&before_name(spec))
+}
+
+fn before_name(spec: &TargetSpec) -> String {
+    format!("{}.before", spec.name)
+}
+
+/// A run ends with its last process, which the v2 tree alone tells.
+///
+/// # Errors
+/// Where there is none.
+pub fn ensure_last_process_is_seen() -> Result<(), TargetError> {
+    let trees = CgroupTrees::discover().map_err(CgroupError::from)?;
+    trees.v2.map(|_| ()).ok_or(TargetError::LastProcess(NO_V2))
 }
 
 fn prepare(

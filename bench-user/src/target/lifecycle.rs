@@ -2,7 +2,7 @@
 
 mod image;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::process::Stdio;
@@ -19,7 +19,7 @@ use super::logs::Logs;
 use super::oom::{KernelLog, OomKills};
 use super::own_container::OwnContainer;
 use super::ready::{Contact, Question, announced_url, refuse_stranger};
-use super::spawn::{CommandLine, OURSELVES, Spawned, Streams};
+use super::spawn::{CommandLine, OURSELVES, Spawned, Streams, program_of};
 use super::watch::Watch;
 use super::{Exit, Idle, Image, TargetError, TargetHandle, TargetKind, idle, proxy};
 use crate::fetch::Fetcher;
@@ -85,15 +85,26 @@ impl Target {
     }
 
     /// Whether what the start of a target takes is there, without starting it: the engine and the
-    /// image of a container. Of other kinds the start itself says it at once.
+    /// image of a container, or the programs of a command and of what a job has run before it.
     ///
     /// # Errors
     /// What is missing.
     pub fn can_start(spec: &TargetSpec) -> Result<(), TargetError> {
-        match &spec.image {
-            Some(reference) => Ok(OwnContainer::can_be_made(reference, spec)?),
-            None => Ok(()),
+        if let Some(reference) = &spec.image {
+            return Ok(OwnContainer::can_be_made(reference, spec)?);
         }
+        let dir = spec.dir.as_deref().unwrap_or(Path::new("."));
+        let look_up = |command: &Vec<String>| {
+            let first = command.first().map_or(OsStr::new(""), OsStr::new);
+            program_of(first, dir, &spec.env).map(|_| ())
+        };
+        spec.before.iter().try_for_each(look_up)?;
+        // What is run before may be what makes the program, or a folder of the target's own PATH.
+        let is_elsewhere = |command: &Vec<String>| {
+            let is_path = command.first().is_some_and(|first| first.contains('/'));
+            spec.before.is_none() || !(is_path || spec.env.contains_key("PATH"))
+        };
+        spec.command.iter().filter(|command| is_elsewhere(command)).try_for_each(look_up)
     }
 
     /// `url` is `None` for a program that tells its own.

@@ -29,6 +29,15 @@ pub(super) struct Log {
     begin: u64,
 }
 
+/// The name of the file that has a target's standard error.
+pub(super) fn stderr_file(target: &str) -> String {
+    file(target, "stderr")
+}
+
+fn file(target: &str, stream: &str) -> String {
+    format!("{}.{stream}.log", file_name(target))
+}
+
 impl Logs {
     /// Opens `TARGET.stdout.log` and `TARGET.stderr.log` in `dir`.
     ///
@@ -36,7 +45,7 @@ impl Logs {
     /// When they cannot be opened.
     pub(super) fn open(dir: &Path, target: &str) -> Result<Self, TargetError> {
         let open = |stream| {
-            let path = dir.join(format!("{}.{stream}.log", file_name(target)));
+            let path = dir.join(file(target, stream));
             Log::open(&path).map_err(|e| TargetError::Log(path, e))
         };
         Ok(Self { stdout: open("stdout")?, stderr: open("stderr")? })

@@ -49,7 +49,7 @@ pub use cgroup::{CgroupError, OwnCgroup};
 pub use empty::remove_leftovers;
 pub use engine::{Engine, EngineError};
 pub use error::TargetError;
-pub use job::{JobPlaces, prepare_before, prepare_job};
+pub use job::{JobPlaces, before_log, ensure_last_process_is_seen, prepare_before, prepare_job};
 pub use lifecycle::{StartOptions, Target};
 pub use limits::Limits;
 pub use own_container::remove_left_containers;

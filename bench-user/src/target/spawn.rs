@@ -78,17 +78,10 @@ impl Spawned {
     /// # Errors
     /// When the program is missing, or the cgroup or the process cannot be made.
     pub fn prepare(command: &CommandLine<'_>, streams: Streams) -> Result<Self, TargetError> {
-        if !command.dir.is_dir() {
-            return Err(TargetError::WorkingFolder(command.dir.to_owned()));
-        }
         let first = command.argv.first().map_or(OsStr::new(""), OsString::as_os_str);
-        let ours = std::env::var_os("PATH").unwrap_or_default();
-        let search = command.env.get("PATH").map_or(ours.as_os_str(), OsStr::new);
         let failed =
             |e: io::Error| TargetError::Prepare(first.display().to_string(), e.to_string());
-        // Absolute, because the shim looks at it from the working folder.
-        let dir = std::path::absolute(command.dir).map_err(failed)?;
-        let program = program::resolve(first, &dir, search)?;
+        let (dir, program) = program_of(first, command.dir, command.env)?;
         let trees = CgroupTrees::discover().map_err(super::cgroup::CgroupError::from)?;
         let cgroup = OwnCgroup::create(&trees, command.run_id, command.name, &command.limits)?;
 
@@ -158,6 +151,27 @@ impl Spawned {
             Err(_nothing) => Ok(self.process),
         }
     }
+}
+
+/// The working folder of a command, absolute because the shim looks at it from there, and the file
+/// of its first word.
+///
+/// # Errors
+/// What of the two is not there.
+pub(super) fn program_of(
+    first: &OsStr,
+    dir: &Path,
+    env: &BTreeMap<String, String>,
+) -> Result<(PathBuf, PathBuf), TargetError> {
+    if !dir.is_dir() {
+        return Err(TargetError::WorkingFolder(dir.to_owned()));
+    }
+    let failed = |e: io::Error| TargetError::Prepare(first.display().to_string(), e.to_string());
+    let dir = std::path::absolute(dir).map_err(failed)?;
+    let ours = std::env::var_os("PATH").unwrap_or_default();
+    let search = env.get("PATH").map_or(ours.as_os_str(), OsStr::new);
+    let program = program::resolve(first, &dir, search)?;
+    Ok((dir, program))
 }
 
 pub(super) fn pid_of(child: &Child) -> Pid {

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use bench_user::distribution::Distribution;
 use bench_user::measured::Measured;
-use bench_user::record::{self, RunDir, RunRecord, StoreError};
+use bench_user::record::{self, Loop, RunDir, RunRecord, StoreError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hdrhistogram::Histogram;
+use serde_json::Value;
 
 use super::runs;
 
@@ -196,4 +197,53 @@ fn what_is_not_a_record_is_refused_with_the_place_of_the_problem() {
 #[test]
 fn the_name_of_a_run_holds_its_time_and_a_random_part() {
     assert_eq!(record::new_id("2026-11-30T10:15:00Z", 0xc0_ffee), "20261130-101500-00c0ffee");
+}
+
+/// What is said of a record after a change of the first stage of its first target.
+fn said_of(run: &RunRecord, change: impl Fn(&mut serde_json::Map<String, Value>)) -> String {
+    let mut json = serde_json::to_value(run).unwrap();
+    change(json["targets"][0]["stages"][0].as_object_mut().unwrap());
+    let read = record::parse(&serde_json::to_vec(&json).unwrap(), Path::new("run.json"));
+    read.map_or_else(|error| error.to_string(), |_| String::new())
+}
+
+#[test]
+fn a_stage_that_is_neither_load_nor_job_is_refused() {
+    let (load, job) = (runs::two_targets(), runs::jobs());
+    for (run, key, sentence) in [
+        (&load, "load", "`load` is missing"),
+        (&load, "connections", "`connections` is missing or 0"),
+        (&job, "job", "and `job` is missing"),
+    ] {
+        assert_eq!(said_of(run, |_| ()), "");
+        let said = said_of(run, |stage| drop(stage.remove(key).unwrap()));
+        assert!(said.contains("targets[0].stages[0]") && said.contains(sentence), "{said}");
+    }
+    let as_closed = said_of(&job, |stage| drop(stage.insert("loop".into(), "closed".into())));
+    assert!(as_closed.contains("its `loop` is another"), "{as_closed}");
+    let connected = said_of(&job, |stage| drop(stage.insert("connections".into(), 4.into())));
+    assert!(connected.contains("a job has `connections`"), "{connected}");
+    let part = serde_json::to_value(&load.targets[0].stages[0].load).unwrap();
+    let loaded = said_of(&job, |stage| drop(stage.insert("load".into(), part.clone())));
+    assert!(loaded.contains("a job has a `load`"), "{loaded}");
+}
+
+#[test]
+fn all_marks_of_a_job_agree() {
+    for (run, is_job) in [(runs::jobs(), true), (runs::two_targets(), false)] {
+        assert_eq!(run.plan.job.is_some(), is_job);
+        assert!(run.plan.levels().iter().all(|level| level.is_job() == is_job));
+        for target in &run.targets {
+            assert_eq!(target.urls.is_none(), is_job);
+            for stage in &target.stages {
+                let marks = [
+                    stage.level().is_job(),
+                    stage.job.is_some(),
+                    stage.kind == Loop::Job,
+                    stage.load.is_none(),
+                ];
+                assert_eq!(marks, [is_job; 4], "{}", target.name);
+            }
+        }
+    }
 }

@@ -17,6 +17,8 @@ pub(crate) fn tests() -> Vec<Trial> {
         trial("job_plan::every_run_has_every_call_and_nothing_before_it", every_call),
         trial("job_plan::a_run_is_over_with_its_last_process", last_process),
         trial("job_plan::a_run_is_no_shorter_than_it_says_itself", own_time),
+        trial("job_plan::every_rate_is_over_the_time_of_the_run", rates),
+        trial("job_plan::a_program_that_is_missing_is_said_before_the_first_run", missing),
         trial("job_plan::one_that_fails_says_so_and_carries_no_claim", fails),
         trial("job_plan::one_that_takes_too_long_is_ended", takes_too_long),
         trial("job_plan::a_before_that_fails_ends_the_run", before_fails),
@@ -125,6 +127,52 @@ fn own_time() -> Result<()> {
     Ok(())
 }
 
+/// A CPU is burnt for 300 ms after a hundred threads have come and gone, whose last switches are
+/// waited for after the end.
+fn rates() -> Result<()> {
+    let done = Done::run(
+        "[job]\n[[target]]\nname = \"busy\"\ncommand = [\"sh\", \"-c\", \
+         \"BENCH_TEST_WORKLOAD='storm-at-once 100' @TEST@; \
+         BENCH_TEST_WORKLOAD='spin-at-once 300' @TEST@\"]\n",
+    )?;
+    let run = done.record()?;
+    let stage = &run.targets[0].stages[0];
+    ensure!(job(stage)?.failed.is_none(), "{:?}", job(stage)?.failed);
+    let wall_ns = count(stage, "job.wall_ns")?;
+    let is_over_it = |rate: &str, seconds: f64, of: f64| -> Result<()> {
+        let rate_of = count(stage, rate)?;
+        ensure!((rate_of * wall_ns / seconds / of - 1.0).abs() < 1e-9, "{rate}: {rate_of} of {of}");
+        Ok(())
+    };
+    is_over_it("syscalls.per_sec", 1e9, count(stage, "syscalls.total")?)?;
+    is_over_it("sched.per_sec", 1e9, count(stage, "sched.switches")?)?;
+    let threads = stage.threads.as_result().map_err(|why| anyhow::anyhow!(why.to_owned()))?;
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53 ns")]
+    let busiest_ns = threads.first().context("no thread")?.oncpu_ns as f64;
+    is_over_it("threads.busiest.oncpu_ratio", 1.0, busiest_ns)?;
+    let cpu_ns = count(stage, "job.cpu_ns")?;
+    ensure!(cpu_ns >= 3e8 && wall_ns >= 3e8, "{cpu_ns} ns of CPU in {wall_ns}");
+    // User and system time are the kernel's division of the same books, each cut to a microsecond.
+    let cpus = count(stage, "cgroup.cpu_ratio")?;
+    ensure!((cpus * wall_ns - cpu_ns).abs() < 1e4, "{cpus} of {wall_ns} ns, {cpu_ns}");
+    Ok(())
+}
+
+/// The first job is not run in vain.
+fn missing() -> Result<()> {
+    let jobs = "[job]\n[[target]]\nname = \"a\"\ncommand = [\"touch\", \"made\"]\n";
+    for wrong in ["command = [\"nodee\"]\n", "command = [\"true\"]\nbefore = [\"nodee\"]\n"] {
+        let done = Done::run(&format!("{jobs}[[target]]\nname = \"b\"\n{wrong}"))?;
+        ensure!(done.code == Some(2), "{:?}: {}", done.code, done.said);
+        ensure!(done.said.contains("target `b`: there is no program `nodee`"), "{}", done.said);
+        ensure!(!done.dir.path().join("made").exists(), "the first was run");
+    }
+    let made = "command = [\"./it\"]\nbefore = [\"ln\", \"-sf\", \"/bin/true\", \"it\"]\n";
+    let done = Done::run(&format!("{jobs}[[target]]\nname = \"b\"\n{made}"))?;
+    ensure!(done.code == Some(0), "{:?}: {}", done.code, done.said);
+    Ok(())
+}
+
 const CLAIM: &str =
     "[[claim]]\nid = \"c\"\nmetric = \"job.wall_ns\"\nof = \"a\"\nexpect = \"> 0\"\n";
 
@@ -163,5 +211,12 @@ fn before_fails() -> Result<()> {
         Done::run("[job]\n[[target]]\nname = \"a\"\ncommand = [\"true\"]\nbefore = [\"false\"]\n")?;
     ensure!(done.code == Some(2), "{:?}", done.code);
     ensure!(done.said.contains("target `a`: its `before` failed (exit code 1)"), "{}", done.said);
+    ensure!(done.said.contains("/a.before.stderr.log"), "{}", done.said);
+    let slow = "[job]\ntimeout = \"200ms\"\n[[target]]\nname = \"a\"\ncommand = [\"true\"]\n";
+    let done = Done::run(&format!("{slow}before = [\"sleep\", \"600\"]\n"))?;
+    ensure!(done.code == Some(2), "{:?}", done.code);
+    let said =
+        "`before` took longer than 200ms, the `timeout` of [job], which is for it too: raise";
+    ensure!(done.said.contains(said), "{}", done.said);
     Ok(())
 }

@@ -58,6 +58,9 @@ mod tests {
         assert_eq!(value(&stage, "job.wall_ns"), Ok(2e9));
         assert_eq!(value(&stage, "job.work_per_sec"), Ok(500.0));
         assert_eq!(value(&stage, "syscalls.total"), Ok(40_000.0));
+        let cpus = value(&stage, "job.cpu_ns").unwrap() / value(&stage, "job.wall_ns").unwrap();
+        assert_eq!(value(&stage, "cgroup.cpu_ratio"), Ok(cpus));
+        assert_eq!(value(&stage, "syscalls.per_sec"), Ok(20_000.0));
         let mut silent = stage;
         silent.job.as_mut().unwrap().work = None;
         let why = value(&silent, "job.work_per_sec").unwrap_err();

@@ -228,6 +228,13 @@ impl Ledger {
         }
     }
 
+    /// Nothing was done between the begin of the window and this time, ns of `CLOCK_BOOTTIME`.
+    pub(super) fn stood_still_until(&mut self, at_ns: u64) {
+        for begin in self.live.values_mut().filter_map(|known| known.begin.as_mut()) {
+            begin.at_ns = begin.at_ns.max(at_ns);
+        }
+    }
+
     /// Every thread and what it added since the window began, busiest first.
     pub(super) fn threads(&mut self, window_ns: u64) -> Vec<Thread> {
         let live = self.live.values().map(Known::row);

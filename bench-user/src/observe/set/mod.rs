@@ -5,6 +5,7 @@
 //! the network's counters; how long that takes is in the sample as `read_ns`.
 
 mod cost;
+mod own_time;
 mod reads;
 mod threads;
 
@@ -27,6 +28,7 @@ use crate::observe::sample::{ObserverCost, Sample};
 use crate::plan::Explain;
 use crate::target::TargetHandle;
 use cost::{Calibrated, Calibrating};
+use own_time::Over;
 
 /// Inside a window every thread is read only after so many times what the reading before took:
 /// it is at most a twentieth of the time.
@@ -43,6 +45,7 @@ pub struct ObserverSet {
     is_prepared: bool,
     ledger: Ledger,
     begin: Option<Reading>,
+    over: Option<Over>,
     look: Option<Reading>,
     busiest: Busiest,
     threads_at_ns: u64,
@@ -89,6 +92,7 @@ impl ObserverSet {
             is_prepared: false,
             ledger,
             begin: None,
+            over: None,
             look: None,
             busiest: Busiest::default(),
             threads_at_ns: 0,
@@ -126,6 +130,7 @@ impl ObserverSet {
         self.busiest = Busiest::at(self.ledger.oncpu_now(), reading.at_ns);
         self.pids_peak = None;
         self.begin = Some(reading);
+        self.over = None;
         self.look = None;
     }
 
@@ -163,6 +168,10 @@ impl ObserverSet {
     pub fn end(&mut self) -> Option<Sample> {
         let now = self.read(Extent::Edge);
         let begin = self.begin.take()?;
+        let now = match self.over.take() {
+            Some(over) => over.ends(now),
+            None => now,
+        };
         self.look = None;
         if let Measured::Value(bpf) = &mut self.bpf {
             bpf.flush_log();

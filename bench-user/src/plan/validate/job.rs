@@ -1,8 +1,10 @@
 //! The rules of `[job]`: what a program that runs to its end can have, and what only a server can.
 
 use super::{ensure, refuse};
+use crate::plan::target::default_ready_within;
 use crate::plan::{
-    JobSpec, Ladder, LoadSpec, Plan, PlanError, StageSelector, StopRules, TargetSpec, ValidRules,
+    JobSpec, Ladder, LoadSpec, ObserveSpec, Plan, PlanError, StageSelector, StopRules, TargetSpec,
+    ValidRules,
 };
 
 /// Checks what the table says and that nothing in the plan is about requests.
@@ -31,6 +33,24 @@ pub(super) fn job(plan: &Plan, job: &JobSpec) -> Result<(), PlanError> {
     ensure(plan.observe.max_overhead.is_none(), || {
         "`max_overhead` is held against a warm-up, which a [job] has not: take it out".into()
     })?;
+    let observe = ObserveSpec::default();
+    let between_stages = [
+        ("control", plan.observe.control != observe.control),
+        ("interval", plan.observe.interval != observe.interval),
+    ];
+    if let Some((key, _)) = between_stages.iter().find(|(_, is_set)| *is_set) {
+        return refuse(format!(
+            "`{key}` of [observe] (or its flag) is for the stages of a ladder, which a [job] has \
+             not: take it out"
+        ));
+    }
+    let has_time = |target: &&TargetSpec| target.ready_within != default_ready_within();
+    if let Some(target) = plan.targets.iter().find(has_time) {
+        return refuse(format!(
+            "target \"{}\" is a job, which nobody waits for to get ready: take `ready_within` out",
+            target.name
+        ));
+    }
     let of_ladder = plan.claims.iter().find(|claim| claim.stages != StageSelector::All);
     of_ladder.map_or(Ok(()), |claim| {
         refuse(format!(
@@ -68,6 +88,7 @@ mod tests {
         assert_eq!(said(&format!("[job]\n{TARGET}cpus = 1.5\nmemory = \"64MiB\"")), Ok(()));
         for (more, sentence) in [
             ("url = \"http://127.0.0.1:1/\"", "is a job and gets no requests: take `url` out"),
+            ("ready_within = \"5s\"", "take `ready_within` out"),
             ("ready = \"/\"", "is a job and gets no requests: take `ready` out"),
             ("before = []", "has an empty `before`"),
         ] {
@@ -90,6 +111,8 @@ mod tests {
             ("[job]\n[load]\nworkers = 1\n", "sets something of [load]"),
             ("[job]\n[stop]\np99 = false\n", "sets something of [stop]"),
             ("[job]\n[valid]\nlive = 0.5\n", "sets something of [valid]"),
+            ("[job]\n[observe]\ncontrol = false\n", "`control` of [observe]"),
+            ("[job]\n[observe]\ninterval = \"2s\"\n", "`interval` of [observe]"),
             ("[job]\n[observe]\nmax_overhead = \"2%\"\n", "which a [job] has not"),
             (
                 "[job]\n[[claim]]\nid = \"c\"\ncel = \"true\"\nstages = \"peak\"\n",

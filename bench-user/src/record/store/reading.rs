@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 use serde::Deserialize;
 
 use super::{FILE, StoreError, io_error};
-use crate::record::{RunRecord, SCHEMA};
+use crate::record::{Loop, RunRecord, SCHEMA, StageRecord};
 
 /// The ending of a compressed record.
 const GZIP: &str = "gz";
@@ -62,7 +62,30 @@ pub fn parse(text: &[u8], path: &Path) -> Result<RunRecord, StoreError> {
     if schema != SCHEMA {
         return Err(StoreError::Schema { path: path.into(), found: schema });
     }
-    decode(text).map_err(|e| broken(format!("at {}: {}", e.path(), e.inner())))
+    let run = decode(text).map_err(|e| broken(format!("at {}: {}", e.path(), e.inner())))?;
+    for (t, target) in run.targets.iter().enumerate() {
+        for (s, stage) in target.stages.iter().enumerate() {
+            if let Some(problem) = contradiction(stage) {
+                return Err(broken(format!("at targets[{t}].stages[{s}]: {problem}")));
+            }
+        }
+    }
+    Ok(run)
+}
+
+/// What of a stage cannot be: a job's leaves out what a load has, and a load's may not.
+fn contradiction(stage: &StageRecord) -> Option<&'static str> {
+    let StageRecord { kind, connections, load, job, .. } = stage;
+    match (kind, job) {
+        (Loop::Job, None) => Some("`loop` is \"job\", and `job` is missing"),
+        (Loop::Job, Some(_)) if !load.is_none() => Some("a job has a `load`"),
+        (Loop::Job, Some(_)) if *connections > 0 => Some("a job has `connections`"),
+        (Loop::Job, Some(_)) => None,
+        (_, Some(_)) => Some("it has a `job`, and its `loop` is another"),
+        (_, None) if load.is_none() => Some("`load` is missing"),
+        (_, None) if *connections == 0 => Some("`connections` is missing or 0"),
+        (_, None) => None,
+    }
 }
 
 /// The part of a record that every version of the format has.

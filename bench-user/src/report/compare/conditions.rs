@@ -69,17 +69,20 @@ fn host(run: &RunRecord) -> [(&'static str, String); 10] {
 
 fn plan(run: &RunRecord) -> [(&'static str, String); 10] {
     let plan = &run.plan;
-    let generator = run.targets.iter().flat_map(|t| &t.stages).map(|s| &s.load.generator).next();
+    let stages = run.targets.iter().flat_map(|t| &t.stages);
+    let workers = stages.map(|s| s.load.generator.workers.to_string()).next();
+    // What a plan says of a load is the default where it has none, and no condition of anything.
+    let of_load = |text: String| plan.job.as_ref().map_or(text, |_| "no load".to_owned());
     [
         ("bench-user", run.tool.version.clone()),
-        ("duration", plan.ladder.duration.to_string()),
-        ("warm-up", plan.ladder.warmup.to_string()),
+        ("duration", of_load(plan.ladder.duration.to_string())),
+        ("warm-up", of_load(plan.ladder.warmup.to_string())),
         ("work of the job", plan.job.as_ref().map_or("no job".into(), work)),
         ("repetitions", plan.repeat.to_string()),
         ("not counted", plan.discard.to_string()),
-        ("timeout", plan.load.timeout.to_string()),
-        ("request headers", format!("{:?}", plan.load.headers)),
-        ("load workers", generator.map_or("n/a".into(), |g| g.workers.to_string())),
+        ("timeout", plan.job.as_ref().map_or(plan.load.timeout, |job| job.timeout).to_string()),
+        ("request headers", of_load(format!("{:?}", plan.load.headers))),
+        ("load workers", of_load(workers.unwrap_or("n/a".into()))),
         ("kernel side observed", plan.observe.enabled.to_string()),
     ]
 }

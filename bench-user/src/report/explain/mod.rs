@@ -44,11 +44,12 @@ pub(super) fn window(page: &mut Page, of: &str, explained: &Explained) {
 }
 
 /// Adds the stacks of all these windows together: samples are few, and add up.
-pub(super) fn stacks(page: &mut Page, of: &str, windows: &[&Explained]) {
+/// What one of them is called is `noun`.
+pub(super) fn stacks(page: &mut Page, of: &str, windows: &[&Explained], noun: &str) {
     let stacks: Vec<_> = windows.iter().filter_map(|w| value(&w.stacks)).collect();
     let together = match stacks.len() {
         0 | 1 => String::new(),
-        n => format!(", {n} climbs together"),
+        n => format!(", {n} {noun}s together"),
     };
     stacks::sections(page, &format!("{of}{together}"), &stacks);
 }

@@ -3,7 +3,7 @@
 
 use bench_user::load::LoadSample;
 use bench_user::measured::Measured::Value;
-use bench_user::observe::{Explained, ObserverCost};
+use bench_user::observe::{Count, Explained, ObserverCost};
 use bench_user::plan::{ClaimSpec, JobSpec, Plan, TargetSpec};
 use bench_user::record::{JobRun, Loop, RunRecord, StageRecord, TargetRecord, Urls, Verdict};
 use bench_user::target::{Exit, TargetKind};
@@ -63,17 +63,12 @@ fn target(name: &str, wall_ms: u64, last_code: i32) -> TargetRecord {
     }
 }
 
-/// 99 %, 100 % or 101 % of the time; what the kernel counted is that of a stage of load.
+/// 99 %, 100 % or 101 % of the time; what the kernel counted is that of a stage of load, and what is
+/// a time of it, or a rate, is of the job's own time.
 fn job(wall_ms: u64, repetition: u32, code: i32) -> StageRecord {
     let wall_ns = wall_ms * 10_000 * (99 + u64::from(repetition));
     let mut stage = stage(&LEAN[0], 0, repetition, true);
-    if let Value(syscalls) = &mut stage.syscalls {
-        syscalls.per_request = None;
-        syscalls.by_name.values_mut().for_each(|count| count.per_request = None);
-    }
-    if let Value(sched) = &mut stage.sched {
-        sched.per_request = None;
-    }
+    over_its_own_time(&mut stage, wall_ns);
     let exit = Exit {
         code: Some(code),
         signal: None,
@@ -81,17 +76,49 @@ fn job(wall_ms: u64, repetition: u32, code: i32) -> StageRecord {
         restarts: None,
         by_us: false,
     };
+    let cost = wall_ns / 200;
     let failed = (code != 0).then(|| format!("failed: {exit}"));
     StageRecord {
         kind: Loop::Job,
         connections: 0,
-        duration_s: f64::from(u32::try_from(wall_ns / 1_000_000).unwrap()) / 1e3,
+        duration_s: f64::from(u32::try_from(wall_ns).unwrap()) / 1e9,
         load: LoadSample::default(),
         job: Some(JobRun { wall_ns, work: Some(1000.0), exit, failed }),
         explain: Explained::default(),
-        observer_cost: ObserverCost { user_cpu_ns: 5_000_000, ..ObserverCost::default() },
+        observer_cost: ObserverCost { user_cpu_ns: cost, ..ObserverCost::default() },
         samples: Vec::new(),
         verdict: Verdict::default(),
         ..stage
+    }
+}
+
+/// Counts stay; times become shares of the job's, and rates are over it.
+fn over_its_own_time(stage: &mut StageRecord, wall_ns: u64) {
+    let over = |count: &Count| Count::over(count.count, wall_ns);
+    if let Value(syscalls) = &mut stage.syscalls {
+        syscalls.by_name.values_mut().for_each(|count| *count = over(count));
+        let all = Count::over(syscalls.total, wall_ns);
+        (syscalls.per_sec, syscalls.per_request) = (all.per_sec, None);
+    }
+    // Two thirds of seven tenths of a CPU are the kernel's.
+    let cpu_ns = wall_ns / 10 * 7;
+    if let Value(sched) = &mut stage.sched {
+        let switches = sched.switches_voluntary + sched.switches_involuntary;
+        (sched.per_sec, sched.per_request) = (Count::over(switches, wall_ns).per_sec, None);
+        (sched.oncpu_ns, sched.runqlat_sum_ns) = (cpu_ns, wall_ns / 20);
+    }
+    stage.cgroup.user_ns = Value(cpu_ns / 3);
+    stage.cgroup.system_ns = Value(cpu_ns - cpu_ns / 3);
+    stage.cgroup.cpu_ratio = Value(Count::over(cpu_ns, wall_ns).per_sec / 1e9);
+    stage.cgroup.throttled_ns = Value(wall_ns / 250);
+    let Value(threads) = &mut stage.threads else { return };
+    for (thread, oncpu_ns) in threads.iter_mut().zip([cpu_ns, 0]) {
+        let runq_ns = wall_ns / 1000 * 12;
+        let ratio = |ns: u64| Count::over(ns, wall_ns).per_sec / 1e9;
+        let blocked_ns = wall_ns - oncpu_ns - runq_ns;
+        (thread.oncpu_ns, thread.oncpu_ratio) = (oncpu_ns, ratio(oncpu_ns));
+        (thread.runq_ns, thread.runq_ratio) = (runq_ns, ratio(runq_ns));
+        (thread.blocked_ns, thread.blocked_ratio) = (Value(blocked_ns), Value(ratio(blocked_ns)));
+        thread.lived_ns = Value(wall_ns);
     }
 }
