@@ -87,6 +87,12 @@ impl Engines {
             .arg(format!("CONTAINERS_CONF={}", engine.display()))
             .arg(format!("CONTAINERS_STORAGE_CONF={}", storage.display()))
             .arg("podman")
+            // Said here too: `rm --all --force` means everything, and without these two, should the
+            // settings be lost on the way (by sudo, or another version), that of the machine.
+            .arg("--root")
+            .arg(root.join("root"))
+            .arg("--runroot")
+            .arg(root.join("run"))
             .args(words);
         Ok(command)
     }
