@@ -4,6 +4,7 @@ mod cgroups;
 pub mod counters;
 mod delegation;
 pub mod doctor;
+pub mod engines;
 pub mod environment;
 pub mod owner;
 mod reach;

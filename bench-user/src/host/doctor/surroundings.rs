@@ -2,12 +2,12 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use rustix::process::{Resource, getrlimit};
 
 use super::Tried;
+use crate::host::engines::{self, Place};
 use crate::host::{sockets, topology};
 
 /// Connections of the largest stage of the default ladder.
@@ -20,29 +20,27 @@ const OTHER_DESCRIPTORS: u64 = 256;
 const COUNTERS: u64 = 10;
 
 pub(super) fn docker() -> Tried {
-    let sockets = named_by("DOCKER_HOST").chain([PathBuf::from("/var/run/docker.sock")]);
-    engine(sockets, "start dockerd, to measure Docker containers and images")
+    let places = engines::docker(&engines::environment);
+    engine(&places, "start dockerd, to measure Docker containers and images")
 }
 
 pub(super) fn podman() -> Tried {
-    let own = std::env::var_os("XDG_RUNTIME_DIR")
-        .map(|dir| PathBuf::from(dir).join("podman/podman.sock"));
-    let usual = PathBuf::from("/run/podman/podman.sock");
-    let sockets = named_by("CONTAINER_HOST").chain([usual]).chain(own);
-    engine(sockets, "start `podman system service`, to measure Podman containers and images")
+    let places = engines::podman(&engines::environment);
+    engine(&places, "start `podman system service`, to measure Podman containers and images")
 }
 
-fn named_by(variable: &str) -> impl Iterator<Item = PathBuf> {
-    let host = std::env::var(variable).ok();
-    host.and_then(|host| host.strip_prefix("unix://").map(PathBuf::from)).into_iter()
-}
-
-fn engine(sockets: impl Iterator<Item = PathBuf>, remedy: &str) -> Tried {
+fn engine(places: &[Place], remedy: &str) -> Tried {
     let mut tried = Vec::new();
-    for socket in sockets {
-        match UnixStream::connect(&socket) {
-            Ok(stream) => return Ok(format!("{} at {}", ping(stream), socket.display())),
-            Err(e) => tried.push(format!("{}: {e}", socket.display())),
+    for place in places {
+        match place {
+            Place::Socket(path) => match UnixStream::connect(path) {
+                Ok(stream) => return Ok(format!("{} at {place}", ping(stream))),
+                Err(e) => tried.push(format!("{place}: {e}")),
+            },
+            Place::Elsewhere { variable, .. } => {
+                let remedy = format!("unset {variable}, or {remedy}");
+                return Err((format!("{place} is not a unix socket of this machine"), remedy));
+            }
         }
     }
     Err((format!("no engine listens ({})", tried.join(", ")), remedy.into()))
@@ -104,4 +102,18 @@ pub(super) fn clock_source() -> Tried {
         ));
     }
     Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_engine_elsewhere_is_told_with_its_variable() {
+        let address = "ssh://core@host/podman.sock".to_owned();
+        let place = Place::Elsewhere { variable: "CONTAINER_HOST", address };
+        let (why, remedy) = engine(&[place], "start one").unwrap_err();
+        assert!(why.starts_with("CONTAINER_HOST=ssh://core@host/podman.sock is not"), "{why}");
+        assert_eq!(remedy, "unset CONTAINER_HOST, or start one");
+    }
 }
