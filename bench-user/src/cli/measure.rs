@@ -106,7 +106,7 @@ pub struct FindArgs {
     /// Running Docker or Podman container, by name or id
     #[arg(long, value_name = "NAME")]
     pub container: Option<String>,
-    /// Container engine [default: the first of the usual places, DOCKER_HOST and CONTAINER_HOST that
+    /// Container engine [default: the first of DOCKER_HOST, CONTAINER_HOST and the usual places that
     /// has it]
     #[arg(long, value_name = "docker|podman|SOCKET")]
     pub engine: Option<String>,

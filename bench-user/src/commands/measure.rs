@@ -32,7 +32,7 @@ pub(super) fn measure(
     for leftover in target::remove_leftovers() {
         recorder.say(&format!("removed a leftover of an earlier run: {leftover}"));
     }
-    for leftover in target::remove_left_containers() {
+    for leftover in target::remove_left_containers(&plan.targets) {
         recorder.say(&format!("removed a leftover of an earlier run: {leftover}"));
     }
     recorder.say(&format!("run folder: {}", recorder.dir.path().display()));

@@ -35,8 +35,8 @@ pub struct TargetSpec {
     /// A running Docker or Podman container, by name or id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub container: Option<String>,
-    /// The container engine: `docker`, `podman`, or its API socket; default: the first of the
-    /// usual places, `DOCKER_HOST` and `CONTAINER_HOST` that has the `container` or `image`.
+    /// The container engine: `docker`, `podman`, or its API socket; default: the first of
+    /// `DOCKER_HOST`, `CONTAINER_HOST` and the usual places that has the `container` or `image`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
     /// A cgroup v2 directory.

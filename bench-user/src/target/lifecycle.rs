@@ -209,8 +209,9 @@ impl Target {
         Ok(Self { handle, notes, proxy, question, fetcher, startup_ns: None, life })
     }
 
-    /// From the begin of the program to its first good answer, ms; `None` for a target that ran
-    /// already.
+    /// From the begin of the program, or from the order to the engine to start the container, to
+    /// its first good answer, ms; `None` for a target that ran already. It is asked again 3 ms after
+    /// each answer that will not do.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a start takes far less than 2^53 ns")]
     pub fn startup_ms(&self) -> Option<f64> {

@@ -53,6 +53,7 @@ pub use job::{JobPlaces, before_log, ensure_last_process_is_seen, prepare_before
 pub use lifecycle::{StartOptions, Target};
 pub use limits::Limits;
 pub use own_container::remove_left_containers;
+pub use owner::mark;
 pub use process::Started;
 pub use program::ProgramError;
 pub use ready::Contact;

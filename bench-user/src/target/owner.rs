@@ -1,5 +1,8 @@
 //! Whose run a cgroup belongs to, written in its name, so that a later run can tell a leftover.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+
 use procfs::ProcError;
 use procfs::process::{ProcState, Process};
 
@@ -17,6 +20,32 @@ pub(super) const ADOPTED: &str = "+adopted";
 pub(super) fn run_dir(run_id: &str) -> Result<String, ProcError> {
     let stat = Process::myself()?.stat()?;
     Ok(format!("{}-{}-{}", file_name(run_id), stat.pid, stat.starttime))
+}
+
+/// Names the owner of what an engine keeps for us: `WORD-PID-STARTTICKS-PIDNAMESPACE-BOOT`. An
+/// engine's socket may be mounted where pids mean something else, or lead to another machine.
+///
+/// It can be the tag of an image where `word` has no character that is none in a tag.
+///
+/// # Errors
+/// When `/proc` cannot be read.
+pub fn mark(word: &str) -> Result<String, ProcError> {
+    Ok(format!("{}-{}", run_dir(word)?, pid_space()?))
+}
+
+/// The owner of a mark, as `WORD-PID-STARTTICKS`, when it has ended; `None` when it lives, when it
+/// ran where pids are not ours, and when the mark is not of our making.
+pub(super) fn dead_owner(mark: &str) -> Option<&str> {
+    let owner = mark.strip_suffix(&pid_space().ok()?)?.strip_suffix('-')?;
+    (owner_is_dead(owner) == Some(true)).then_some(owner)
+}
+
+/// Where a pid means what it means here: `PIDNAMESPACE-BOOT`. The first namespace has the same
+/// number on every machine.
+fn pid_space() -> Result<String, ProcError> {
+    let namespace = fs::metadata("/proc/self/ns/pid")?.ino();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    Ok(format!("{namespace}-{}", boot.trim().replace('-', "")))
 }
 
 /// Whether the process that a run directory is named after has ended; `None` for a name that is
@@ -70,6 +99,22 @@ mod tests {
         let older = format!("{rest}-{}", ticks.parse::<u64>().unwrap() - 1);
         assert_eq!(owner_is_dead(&older), Some(true));
         assert_eq!(owner_is_dead("x-4194305-1"), Some(true), "beyond the largest pid");
+    }
+
+    #[test]
+    fn only_owners_whose_pids_are_ours_can_be_known_to_be_dead() {
+        let ours = mark("1").unwrap();
+        assert_eq!(dead_owner(&ours), None, "{ours}");
+        let is_in_a_tag = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        assert!(ours.len() <= 128 && ours.chars().all(is_in_a_tag), "{ours}");
+        let space = pid_space().unwrap();
+        assert_eq!(dead_owner(&format!("1-4194305-1-{space}")), Some("1-4194305-1"));
+        let (namespace, boot) = space.split_once('-').unwrap();
+        assert_eq!(dead_owner(&format!("1-4194305-1-1-{boot}")), None, "another namespace");
+        assert_eq!(dead_owner(&format!("1-4194305-1-{namespace}-0")), None, "another boot");
+        for mark in ["latest", "1-4194305-1", &space, &format!("1-{space}")] {
+            assert_eq!(dead_owner(mark), None, "{mark}");
+        }
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::Duration;
 
-use bollard::query_parameters::RemoveImageOptions;
+use bollard::query_parameters::{ListImagesOptions, RemoveImageOptions};
 use bytes::Bytes;
 use futures_util::stream;
 use http_body_util::{BodyExt as _, StreamBody};
@@ -11,17 +12,23 @@ use hyper::body::Frame;
 use hyper::client::conn::http1::handshake;
 use hyper::{Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
+use serde_json::Value;
 use tokio::net::UnixStream;
+use tokio::time::timeout;
 use url::form_urlencoded;
 
-use super::{Engine, EngineError, if_known};
+use super::{Engine, EngineError, Wish, if_known};
 use crate::target::Image;
+use crate::target::owner::dead_owner;
 
+/// How long an engine may take to make an image of an archive, which it unpacks.
+const IMPORT_WITHIN: Duration = Duration::from_mins(10);
 /// So much of an archive is read at a time, bytes.
 const PIECE_BYTES: usize = 1 << 18;
 
 impl Engine {
-    /// The first of the usual engines that has the image, or the named one, and the image.
+    /// The first engine that has the image, those of the variables before the usual places, or the
+    /// named one alone; and the image.
     ///
     /// # Errors
     /// When none can be asked, or none has it.
@@ -87,6 +94,16 @@ impl Engine {
         reference: &str,
         changes: &[impl AsRef<str>],
     ) -> Result<(), EngineError> {
+        self.import_within(IMPORT_WITHIN, tar, reference, changes)
+    }
+
+    pub(super) fn import_within(
+        &self,
+        within: Duration,
+        tar: impl Read + 'static,
+        reference: &str,
+        changes: &[impl AsRef<str>],
+    ) -> Result<(), EngineError> {
         // Podman 4.3 does not look at `tag`, and wants each change in a parameter of its own, which
         // the client library puts into one.
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -95,11 +112,19 @@ impl Engine {
             query.append_pair("changes", change.as_ref());
         }
         let target = format!("/images/create?{}", query.finish());
+        let posted = async { timeout(within, post(&self.socket, &target, pieces(tar))).await };
         let (status, answer) = self
-            .block_on(post(&self.socket, &target, pieces(tar)))?
+            .block_on(posted)?
+            .map_err(|_elapsed| {
+                let within = within.as_secs();
+                self.fails(format!("it has not taken the image `{reference}` within {within} s"))
+            })?
             .map_err(|error| self.fails(error))?;
-        if !status.is_success() || answer.contains("\"error\"") {
-            return Err(self.fails(format!("it takes no such image ({status}): {}", answer.trim())));
+        if let Some(refusal) = refusal(&answer) {
+            return Err(self.refuses(Wish::IMPORT, refusal));
+        }
+        if !status.is_success() {
+            return Err(self.refuses(Wish::IMPORT, format!("{status} {}", answer.trim())));
         }
         if self.has_image(reference)? { Ok(()) } else { Err(self.misses(reference)) }
     }
@@ -112,7 +137,7 @@ impl Engine {
     pub fn remove_image(&self, reference: &str) -> Result<(), EngineError> {
         let built_here = format!("localhost/{reference}");
         for name in [reference, &built_here] {
-            let removed = self.order(async |client| {
+            let removed = self.ask_long(Wish::REMOVE_IMAGE, async |client| {
                 if_known(client.remove_image(name, None::<RemoveImageOptions>, None).await)
             })?;
             if removed.is_some() {
@@ -122,9 +147,46 @@ impl Engine {
         Ok(())
     }
 
+    /// Removes the images whose repository begins with `prefix` and whose tag is the [`mark`] of a
+    /// process that has ended, and names them. One that cannot be removed stays, with a warning.
+    ///
+    /// [`mark`]: crate::target::mark
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub fn remove_left_images(&self, prefix: &str) -> Result<Vec<String>, EngineError> {
+        let images =
+            self.ask(async |client| client.list_images(None::<ListImagesOptions>).await)?;
+        let mut removed = Vec::new();
+        for name in images.into_iter().flat_map(|image| image.repo_tags) {
+            // So Podman calls what was built here.
+            let reference = name.strip_prefix("localhost/").unwrap_or(&name);
+            let tag =
+                reference.rsplit_once(':').filter(|(repository, _)| repository.starts_with(prefix));
+            if tag.is_none_or(|(_, tag)| dead_owner(tag).is_none()) {
+                continue;
+            }
+            match self.remove_image(reference) {
+                Ok(()) => removed.push(format!("image {reference}")),
+                Err(error) => log::warn!("an image of an earlier process stays: {error}"),
+            }
+        }
+        Ok(removed)
+    }
+
     fn misses(&self, reference: &str) -> EngineError {
         EngineError::NoImage(reference.to_owned(), self.socket.display().to_string())
     }
+}
+
+/// Why an image was not made, in what an engine tells of it step by step, one JSON object after
+/// another: it answers with a good status before it has begun.
+fn refusal(answer: &str) -> Option<String> {
+    let steps = serde_json::Deserializer::from_str(answer).into_iter::<Value>();
+    steps.map_while(Result::ok).find_map(|step| {
+        let why = step.get("error")?;
+        Some(why.as_str().map_or_else(|| why.to_string(), str::to_owned))
+    })
 }
 
 /// What is read, piece by piece, to its end.

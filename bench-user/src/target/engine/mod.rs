@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use bollard::errors::Error as ApiError;
 use bollard::{API_DEFAULT_VERSION, Docker};
 
-pub use error::EngineError;
+pub use error::{EngineError, Wish};
+
+use crate::host::engines::{self, Place, Variables};
 
 /// How long an engine may take for one answer, s.
 const ANSWER_WITHIN_S: u64 = 10;
@@ -36,20 +38,19 @@ impl Engine {
     /// # Errors
     /// When it is on another machine, or nobody listens there.
     pub fn named(name: &str) -> Result<Self, EngineError> {
-        reachable(&named(name)?)?
-            .into_iter()
-            .next()
-            .ok_or_else(|| EngineError::NoEngine(format!("{name} is the name of no socket")))
+        // At least one was reached.
+        Ok(reachable(&places(name, &engines::environment)?)?.swap_remove(0))
     }
 
-    /// Every engine that listens at one of the usual places, or the named one alone.
+    /// Every engine that listens where the variables say or at a usual place, or the named one
+    /// alone.
     ///
     /// # Errors
     /// When none listens.
     pub(super) fn all(name: Option<&str>) -> Result<Vec<Self>, EngineError> {
         match name {
             Some(name) => Self::named(name).map(|engine| vec![engine]),
-            None => reachable(&usual()?),
+            None => reachable(&engines::all(&engines::environment)),
         }
     }
 
@@ -67,7 +68,7 @@ impl Engine {
     where
         F: Future<Output = Result<T, ApiError>>,
     {
-        self.ask_within(ANSWER_WITHIN_S, question)
+        self.ask_within(ANSWER_WITHIN_S, Wish::LOOK, question)
     }
 
     /// Asks it what may as well stay unknown.
@@ -78,23 +79,28 @@ impl Engine {
     where
         F: Future<Output = Result<T, ApiError>>,
     {
-        self.ask_within(GLANCE_WITHIN_S, question)
+        self.ask_within(GLANCE_WITHIN_S, Wish::LOOK, question)
     }
 
     /// Asks it for something that it has to do first.
     ///
     /// # Errors
     /// When it does not answer, or refuses.
-    pub(super) fn order<T, F>(&self, question: impl FnOnce(Docker) -> F) -> Result<T, EngineError>
+    pub(super) fn ask_long<T, F>(
+        &self,
+        wish: Wish,
+        question: impl FnOnce(Docker) -> F,
+    ) -> Result<T, EngineError>
     where
         F: Future<Output = Result<T, ApiError>>,
     {
-        self.ask_within(WORK_WITHIN_S, question)
+        self.ask_within(WORK_WITHIN_S, wish, question)
     }
 
     fn ask_within<T, F>(
         &self,
         seconds: u64,
+        wish: Wish,
         question: impl FnOnce(Docker) -> F,
     ) -> Result<T, EngineError>
     where
@@ -108,13 +114,26 @@ impl Engine {
                 .await?;
             question(client).await
         });
-        answer?.map_err(|error| self.fails(error))
+        answer?.map_err(|error| match error {
+            // Engines call a program that is missing or a refused cpuset a failure of the server
+            // (Docker some, Podman all), so only what is merely looked at makes 5xx the engine's.
+            ApiError::DockerResponseServerError { status_code, message }
+                if status_code < 500 || wish != Wish::LOOK =>
+            {
+                self.refuses(wish, message)
+            }
+            error => self.fails(error),
+        })
     }
 
     /// The API client needs a runtime; the targets are otherwise free of one.
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, EngineError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok(runtime.map_err(|error| self.fails(error))?.block_on(work))
+    }
+
+    fn refuses(&self, wish: Wish, said: String) -> EngineError {
+        EngineError::Refused(self.socket.clone(), wish, said)
     }
 
     pub(super) fn fails(&self, why: impl ToString) -> EngineError {
@@ -132,60 +151,34 @@ pub(super) fn if_known<T>(answer: Result<T, ApiError>) -> Result<Option<T>, ApiE
 }
 
 /// Where the engine of this name may listen, most wanted first.
-fn named(name: &str) -> Result<Vec<PathBuf>, EngineError> {
+fn places(name: &str, variables: Variables<'_>) -> Result<Vec<Place>, EngineError> {
     match name {
-        "docker" => Ok(match variable("DOCKER_HOST") {
-            Some(host) => vec![socket_at(&host)?],
-            None => vec![PathBuf::from(DOCKER)],
-        }),
-        "podman" => match variable("CONTAINER_HOST") {
-            Some(host) => Ok(vec![socket_at(&host)?]),
-            None => Ok([PathBuf::from(PODMAN)].into_iter().chain(users_podman()).collect()),
+        "docker" => Ok(engines::docker(variables)),
+        "podman" => Ok(engines::podman(variables)),
+        address => match engines::socket(address) {
+            Some(path) => Ok(vec![Place::Socket(path)]),
+            None => Err(EngineError::NotASocket(address.to_owned())),
         },
-        address => Ok(vec![socket_at(address)?]),
     }
 }
 
-const DOCKER: &str = "/var/run/docker.sock";
-const PODMAN: &str = "/run/podman/podman.sock";
-
-/// Where engines listen, most wanted first.
-fn usual() -> Result<Vec<PathBuf>, EngineError> {
-    let hosts = ["DOCKER_HOST", "CONTAINER_HOST"].into_iter().filter_map(variable);
-    let mut sockets = hosts.map(|host| socket_at(&host)).collect::<Result<Vec<_>, _>>()?;
-    sockets.extend([DOCKER, PODMAN].map(PathBuf::from));
-    sockets.extend(users_podman());
-    Ok(sockets)
-}
-
-/// Under sudo the variable is gone, but the user's own engine is not.
-fn users_podman() -> Option<PathBuf> {
-    let folder = variable("XDG_RUNTIME_DIR")
-        .or_else(|| variable("SUDO_UID").map(|uid| format!("/run/user/{uid}")))?;
-    Some(Path::new(&folder).join("podman/podman.sock"))
-}
-
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn socket_at(address: &str) -> Result<PathBuf, EngineError> {
-    match (address.strip_prefix("unix://"), address.contains("://")) {
-        (Some(path), _) => Ok(PathBuf::from(path)),
-        (None, false) => Ok(PathBuf::from(address)),
-        (None, true) => Err(EngineError::NotASocket(address.to_owned())),
+/// The engines that take a connection, each once, or why none does. What is no socket of this
+/// machine hides no engine at another place.
+fn reachable(places: &[Place]) -> Result<Vec<Engine>, EngineError> {
+    if let [Place::Elsewhere { variable, address }] = places {
+        return Err(EngineError::VariableElsewhere(variable, address.clone()));
     }
-}
-
-/// The sockets that take a connection, each once.
-fn reachable(sockets: &[PathBuf]) -> Result<Vec<Engine>, EngineError> {
     let mut reachable: Vec<Engine> = Vec::new();
     let mut reasons = Vec::new();
-    for socket in sockets {
+    for place in places {
+        let Place::Socket(socket) = place else {
+            reasons.push(format!("{place}: not a unix socket"));
+            continue;
+        };
         match UnixStream::connect(socket) {
             Ok(_) if reachable.iter().any(|engine| engine.socket == *socket) => {}
             Ok(_) => reachable.push(Engine { socket: socket.clone() }),
-            Err(error) => reasons.push(format!("{}: {}", socket.display(), reason(&error))),
+            Err(error) => reasons.push(format!("{place}: {}", reason(&error))),
         }
     }
     if reachable.is_empty() {

@@ -5,13 +5,40 @@ use std::io::Cursor;
 use super::fake::Fake;
 use super::*;
 
+/// Where an engine of this name may listen, in an empty environment.
+fn named(name: &str) -> Result<Vec<Place>, EngineError> {
+    places(name, &|_| None)
+}
+
 #[test]
 fn an_engine_is_a_unix_socket_in_either_spelling() {
-    assert_eq!(named("unix:///x/docker.sock").unwrap(), [Path::new("/x/docker.sock")]);
-    assert_eq!(named("/x/podman.sock").unwrap(), [Path::new("/x/podman.sock")]);
+    let socket = |path: &str| [Place::Socket(path.into())];
+    assert_eq!(named("unix:///x/docker.sock").unwrap(), socket("/x/docker.sock"));
+    assert_eq!(named("/x/podman.sock").unwrap(), socket("/x/podman.sock"));
+    assert_eq!(named("docker").unwrap(), socket("/var/run/docker.sock"));
+    assert_eq!(named("podman").unwrap(), socket("/run/podman/podman.sock"));
     let error = named("tcp://10.0.0.1:2375").unwrap_err().to_string();
     assert!(error.contains("tcp://10.0.0.1:2375") && error.contains("this machine"), "{error}");
-    assert!(!named("docker").unwrap().is_empty() && !named("podman").unwrap().is_empty());
+}
+
+#[test]
+fn an_engine_elsewhere_hides_none_here_and_alone_is_told_with_its_variable() {
+    let variables =
+        |name: &str| (name == "CONTAINER_HOST").then(|| "ssh://core@host/podman.sock".to_owned());
+    let fake = Fake::start(|_| None);
+    let here = Place::Socket(fake.engine.socket().to_owned());
+    let podman = places("podman", &variables).unwrap();
+    let both = [podman.clone(), vec![here]].concat();
+    assert_eq!(reachable(&both).unwrap(), std::slice::from_ref(&fake.engine));
+    let error = reachable(&podman).unwrap_err().to_string();
+    let expected = "CONTAINER_HOST names ssh://core@host/podman.sock, which is not a unix socket";
+    assert!(error.starts_with(expected), "{error}");
+    assert!(error.contains("unset it, or give") && error.contains("`engine`"), "{error}");
+    let nowhere = [podman, vec![Place::Socket("/nowhere/engine.sock".into())]].concat();
+    let error = reachable(&nowhere).unwrap_err().to_string();
+    let both = "CONTAINER_HOST=ssh://core@host/podman.sock: not a unix socket, \
+                /nowhere/engine.sock: not there";
+    assert!(error.contains(both), "{error}");
 }
 
 #[test]
@@ -24,8 +51,8 @@ fn no_engine_is_one_sentence_with_the_place_that_was_tried() {
 #[test]
 fn a_socket_is_listed_once() {
     let fake = Fake::start(|_| None);
-    let socket = fake.engine.socket().to_owned();
-    assert_eq!(reachable(&[socket.clone(), socket]).unwrap(), std::slice::from_ref(&fake.engine));
+    let place = Place::Socket(fake.engine.socket().to_owned());
+    assert_eq!(reachable(&[place.clone(), place]).unwrap(), std::slice::from_ref(&fake.engine));
 }
 
 const IMAGE: &str = r#"{"Id":"sha256:1","Size":42}"#;
@@ -66,11 +93,16 @@ fn an_archive_becomes_an_image_with_each_change_in_a_parameter_of_its_own() {
 
 #[test]
 fn an_archive_that_is_refused_is_no_image() {
-    for (status, body) in [(400, r#"{"message":"no = in c"}"#), (200, r#"{"error":"no = in c"}"#)] {
+    let late = "{\"status\":\"Importing\"}\r\n{\"error\":\"no = in c\"}";
+    for (status, body) in [(400, r#"{"message":"no = in c"}"#), (200, late)] {
         let fake = Fake::start(move |_| Some((status, body)));
         let imported = fake.engine.import(Cursor::new("x"), "web", &["ENV c"]);
         let error = imported.unwrap_err().to_string();
-        assert!(error.contains("no = in c"), "{error}");
+        assert!(
+            error.contains("does not take the image") && error.contains("no = in c"),
+            "{error}"
+        );
+        assert!(error.ends_with("correct its name or changes, or make room for it"), "{error}");
     }
     let forgets = Fake::start(|asked| match asked {
         line if line.starts_with("POST") => Some((200, "{}")),
@@ -78,6 +110,28 @@ fn an_archive_that_is_refused_is_no_image() {
     });
     let error = forgets.engine.import(Cursor::new("x"), "web", &[""; 0]).unwrap_err();
     assert!(matches!(error, EngineError::NoImage(..)), "{error}");
+}
+
+#[test]
+fn the_word_error_in_a_good_answer_is_no_refusal() {
+    let fake = Fake::start(|asked| match asked {
+        line if line.starts_with("POST") => Some((200, r#"{"id":"error"}"#)),
+        _ => Some((200, IMAGE)),
+    });
+    fake.engine.import(Cursor::new("x"), "web", &[""; 0]).unwrap();
+}
+
+#[test]
+fn an_engine_that_never_takes_an_archive_is_given_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("engine.sock");
+    // Nobody accepts what connects.
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let within = std::time::Duration::from_millis(1);
+    let imported =
+        Engine { socket }.import_within(within, Cursor::new("x"), "study/web:1", &[""; 0]);
+    let error = imported.unwrap_err().to_string();
+    assert!(error.contains("not taken the image `study/web:1` within"), "{error}");
 }
 
 #[test]
@@ -90,5 +144,40 @@ fn an_image_that_is_not_there_need_not_be_removed() {
     fake.engine.remove_image("own:1").unwrap();
     fake.engine.remove_image("none").unwrap();
     let error = fake.engine.remove_image("used").unwrap_err().to_string();
-    assert!(error.contains("a container uses it"), "{error}");
+    assert!(error.contains("does not remove the image: a container uses it; "), "{error}");
+    assert!(error.contains("remove the containers that use it first"), "{error}");
+}
+
+#[test]
+fn a_refused_look_and_a_failure_have_remedies_of_their_own() {
+    let fake = Fake::start(|asked| match asked {
+        "GET /images/WEB/json" => Some((400, r#"{"message":"invalid reference format"}"#)),
+        _ => Some((500, r#"{"message":"no space left"}"#)),
+    });
+    let error = fake.engine.has_image("WEB").unwrap_err().to_string();
+    assert!(error.contains("does not answer: invalid reference format; correct the"), "{error}");
+    let error = fake.engine.has_image("web").unwrap_err().to_string();
+    assert!(error.contains("no space left; mend it, or name another's socket"), "{error}");
+}
+
+#[test]
+fn only_images_of_dead_processes_under_the_prefix_are_left_overs() {
+    let ours = crate::target::mark("1").unwrap();
+    let dead = ours.splitn(4, '-').last().map(|space| format!("1-4194305-1-{space}")).unwrap();
+    let list = format!(
+        r#"[{{"RepoTags":["localhost/study/a:{dead}","study/b:{ours}","other/c:{dead}"]}},
+            {{"RepoTags":["study/d:{dead}","study/e:1","host:5000/study/f"]}},
+            {{"RepoTags":[]}}]"#
+    );
+    let full = r#""Id":"i","ParentId":"","Created":1,"Size":1,"SharedSize":-1,"Labels":{},"Containers":-1,"RepoDigests":[],"RepoTags""#;
+    let list: &'static str = list.replace("\"RepoTags\"", full).leak();
+    let fake = Fake::start(move |asked| match asked {
+        line if line.starts_with("GET /images/json") => Some((200, list)),
+        _ => Some((200, "[]")),
+    });
+    let removed = fake.engine.remove_left_images("study/").unwrap();
+    assert_eq!(removed, [format!("image study/a:{dead}"), format!("image study/d:{dead}")]);
+    let asked: Vec<_> = fake.asked().into_iter().map(|(line, _)| line).collect();
+    let gone = |name| format!("DELETE /images/study/{name}:{dead}");
+    assert_eq!(asked[1..], [gone("a"), gone("d")]);
 }

@@ -1,5 +1,7 @@
 //! A target that is a container of an image: from the order to start it to its first good answer.
 
+use std::sync::Arc;
+
 use super::super::found;
 use super::super::own_container::OwnContainer;
 use super::{Life, Target};
@@ -21,13 +23,13 @@ pub(super) fn start(
     refuse_stranger(&spec.name, &url, options.contact)?;
     let question = Question::of(spec, &url, options.contact)?;
     let trees = CgroupTrees::discover().map_err(CgroupError::from)?;
-    let logs = Logs::open(options.logs_dir, &spec.name)?;
-    let mut container = OwnContainer::create(reference, spec, options)?;
+    let logs = Arc::new(Logs::open(options.logs_dir, &spec.name)?);
+    let mut container = OwnContainer::create(reference, spec, options.run_id, Arc::clone(&logs))?;
     container.start()?;
     let startup_ns = question.ask_until_ready(spec, &mut container, &logs, options)?;
     container.settle()?;
     still_alive(&mut container, &logs)?;
-    let pid = container.pid().ok_or(TargetError::NoProcess(0))?;
+    let pid = container.pid().ok_or_else(|| container.unseen("it has none"))?;
     let found = found::by_pid(pid, spec, options.run_id, &trees)?;
     let (controllers, notes) = found::controllers_of(&found, &trees);
     container.attend_to_memory(controllers.get("memory"));

@@ -7,33 +7,31 @@ use bollard::errors::Error as ApiError;
 use bollard::models::ContainerSummary;
 use bollard::query_parameters::ListContainersOptions;
 
-use super::order::RUN_LABEL;
-use super::remove;
-use crate::target::engine::{Engine, EngineError};
-use crate::target::owner::owner_is_dead;
+use super::creation::RUN_LABEL;
+use super::{remove, short};
+use crate::plan::TargetSpec;
+use crate::target::engine::Engine;
+use crate::target::owner::dead_owner;
 
-/// Removes them from every engine that listens at one of the usual places, and names them. An
-/// engine that cannot be asked is one without them: a run that needs it says so.
+/// Removes them from every engine that listens at one of the usual places or is named by one of
+/// these targets, and names them. An engine that cannot be asked is one without them: a run that
+/// needs it says so.
 #[must_use]
-pub fn remove_left_containers() -> Vec<String> {
-    let engines = Engine::all(None).unwrap_or_default();
-    let removed = engines.iter().map(|engine| {
-        let found = engine.glance(async |client| of_ours(&client).await);
-        found.map(|found| remove_dead(engine, found)).unwrap_or_else(|error| {
-            log::debug!("leftovers: {error}");
-            Vec::new()
-        })
-    });
-    removed.flatten().collect()
+pub fn remove_left_containers<'s>(specs: impl IntoIterator<Item = &'s TargetSpec>) -> Vec<String> {
+    let mut engines = Engine::all(None).unwrap_or_default();
+    for name in specs.into_iter().filter_map(|spec| spec.engine.as_deref()) {
+        engines.extend(Engine::named(name).ok().filter(|engine| !engines.contains(engine)));
+    }
+    engines.iter().flat_map(remove_at).collect()
 }
 
 /// The same at one engine.
-///
-/// # Errors
-/// When it cannot be asked.
-pub(in crate::target) fn remove_leftovers_at(engine: &Engine) -> Result<Vec<String>, EngineError> {
-    let found = engine.ask(async |client| of_ours(&client).await)?;
-    Ok(remove_dead(engine, found))
+pub(super) fn remove_at(engine: &Engine) -> Vec<String> {
+    let found = engine.glance(async |client| of_ours(&client).await);
+    found.map(|found| remove_dead(engine, found)).unwrap_or_else(|error| {
+        log::debug!("leftovers: {error}");
+        Vec::new()
+    })
 }
 
 /// Every container of a run.
@@ -52,11 +50,9 @@ fn remove_dead(engine: &Engine, found: Vec<ContainerSummary>) -> Vec<String> {
     for container in found {
         let run = container.labels.as_ref().and_then(|labels| labels.get(RUN_LABEL));
         let (Some(run), Some(id)) = (run, &container.id) else { continue };
-        if owner_is_dead(run) != Some(true) {
-            continue;
-        }
+        let Some(run) = dead_owner(run) else { continue };
         match remove(engine, id) {
-            Ok(()) => removed.push(format!("container {} of {run}", &id[..id.len().min(12)])),
+            Ok(()) => removed.push(format!("container {} of {run}", short(id))),
             Err(error) => log::warn!("a container of an earlier run stays: {error}"),
         }
     }

@@ -6,7 +6,7 @@ use bollard::container::LogOutput;
 use bollard::query_parameters::LogsOptions;
 use futures_util::StreamExt as _;
 
-use crate::target::engine::{Engine, EngineError};
+use crate::target::engine::{Engine, EngineError, Wish};
 use crate::target::logs::Logs;
 
 /// Copies all that it has written so far.
@@ -17,7 +17,7 @@ pub(super) fn copy(engine: &Engine, id: &str, logs: &Logs) -> Result<(), EngineE
     let fails = |error: std::io::Error| engine.fails(error);
     let mut stdout = logs.stdout.writer().map_err(fails)?;
     let mut stderr = logs.stderr.writer().map_err(fails)?;
-    engine.order(async |client| {
+    engine.ask_long(Wish::LOGS, async |client| {
         let all = LogsOptions { stdout: true, stderr: true, ..LogsOptions::default() };
         let mut pieces = client.logs(id, Some(all));
         while let Some(piece) = pieces.next().await {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::order::RUN_LABEL;
+use super::begin::first_process;
+use super::creation::RUN_LABEL;
+use super::leftovers::remove_at;
 use super::*;
-use crate::fetch::Fetcher;
-use crate::target::Contact;
 use crate::target::engine::fake::Fake;
 
 /// An engine with the image `web`, whose containers end with this state as soon as they start.
@@ -14,7 +14,6 @@ fn engine(state: &'static str) -> Fake {
         let path = asked.split('?').next()?;
         Some(match path {
             "GET /images/web/json" => (200, r#"{"Id":"sha256:1","Size":7}"#),
-            "GET /containers/json" => (200, "[]"),
             "POST /containers/create" => (201, r#"{"Id":"c0ffee","Warnings":[]}"#),
             "POST /containers/c0ffee/start" | "DELETE /containers/c0ffee" => (204, ""),
             "GET /containers/c0ffee/json" => (200, state),
@@ -33,16 +32,8 @@ fn spec(fake: &Fake) -> TargetSpec {
 }
 
 fn create(fake: &Fake, image: &str, logs: &Path) -> Result<OwnContainer, TargetError> {
-    let fetcher = Fetcher::default();
-    let options = StartOptions {
-        run_id: "r",
-        logs_dir: logs,
-        shim: None,
-        fetcher: &fetcher,
-        interrupted: None,
-        contact: Contact::default(),
-    };
-    OwnContainer::create(image, &spec(fake), &options)
+    let logs = Arc::new(Logs::open(logs, "it").unwrap());
+    OwnContainer::create(image, &spec(fake), "r", logs)
 }
 
 fn lines(fake: &Fake) -> Vec<String> {
@@ -68,11 +59,8 @@ fn one_that_crashes_at_once_is_told_with_its_output_and_removed() {
     let steps: Vec<_> = asked.iter().map(String::as_str).collect();
     let expected = [
         "GET /images/web/json",
-        "GET /containers/json",
         "POST /containers/create",
         "POST /containers/c0ffee/start",
-        // For its process, and then for how it ended.
-        "GET /containers/c0ffee/json",
         "GET /containers/c0ffee/json",
         "GET /containers/c0ffee/logs",
         "DELETE /containers/c0ffee",
@@ -105,11 +93,14 @@ fn an_image_that_is_not_there_is_refused_before_anything_is_made() {
 }
 
 #[test]
-fn only_containers_of_dead_runs_are_left_overs() {
-    let ours = run_dir("now").unwrap();
+fn only_containers_of_dead_runs_whose_pids_are_ours_are_left_overs() {
+    let ours = mark("now").unwrap();
+    let space = ours.splitn(4, '-').last().unwrap();
     let list = format!(
-        r#"[{{"Id":"dead","Labels":{{"bench-user.run":"r-4194305-1"}}}},
+        r#"[{{"Id":"dead","Labels":{{"bench-user.run":"r-4194305-1-{space}"}}}},
             {{"Id":"ours","Labels":{{"bench-user.run":"{ours}"}}}},
+            {{"Id":"elsewhere","Labels":{{"bench-user.run":"r-4194305-1-1{space}"}}}},
+            {{"Id":"unknown","Labels":{{"bench-user.run":"r-4194305-1"}}}},
             {{"Id":"odd","Labels":{{"bench-user.run":"x"}}}}]"#
     );
     let list: &'static str = list.leak();
@@ -117,8 +108,43 @@ fn only_containers_of_dead_runs_are_left_overs() {
         line if line.starts_with("GET /containers/json") => Some((200, list)),
         _ => Some((204, "")),
     });
-    let removed = remove_leftovers_at(&fake.engine).unwrap();
-    assert_eq!(removed, ["container dead of r-4194305-1"]);
+    assert_eq!(remove_at(&fake.engine), ["container dead of r-4194305-1"]);
     let asked = lines(&fake);
     assert_eq!(asked, ["GET /containers/json", "DELETE /containers/dead"]);
+}
+
+#[test]
+fn a_process_that_runs_and_is_not_seen_is_no_end() {
+    // Beyond the largest pid: as an engine of another pid namespace may tell it.
+    let fake = engine(r#"{"State":{"Running":true,"Pid":4194305}}"#);
+    let error = first_process(&fake.engine, "c0ffee", 0).unwrap_err().to_string();
+    assert!(error.contains("container `c0ffee` runs") && error.contains("4194305"), "{error}");
+    assert!(error.contains("run in the engine's pid namespace"), "{error}");
+    let fake = engine(r#"{"State":{"Running":true,"Pid":0}}"#);
+    let error = first_process(&fake.engine, "c0ffee", 0).unwrap_err().to_string();
+    assert!(error.contains("the engine tells no process"), "{error}");
+}
+
+#[test]
+fn an_engine_that_refuses_names_the_keys_to_change() {
+    let refuses = |path: &'static str, status| {
+        Fake::start(move |asked| match asked.split('?').next()? {
+            line if line == path => Some((status, r#"{"message":"executable file not found"}"#)),
+            "GET /images/web/json" => Some((200, r#"{"Id":"sha256:1"}"#)),
+            "POST /containers/create" => Some((201, r#"{"Id":"c0ffee","Warnings":[]}"#)),
+            _ => Some((404, "{}")),
+        })
+    };
+    let logs = tempfile::tempdir().unwrap();
+    let fake = refuses("POST /containers/create", 400);
+    let error = create(&fake, "web", logs.path()).unwrap_err().to_string();
+    assert!(error.contains("does not make the container: executable"), "{error}");
+    assert!(error.contains("change the target's `command`"), "{error}");
+    // As Podman says it, and Docker sometimes.
+    let fake = refuses("POST /containers/c0ffee/start", 500);
+    let mut container = create(&fake, "web", logs.path()).unwrap();
+    container.start().unwrap();
+    let error = container.settle().unwrap_err().to_string();
+    assert!(error.contains("does not start the container: executable"), "{error}");
+    assert!(error.contains("the program must be in the image"), "{error}");
 }

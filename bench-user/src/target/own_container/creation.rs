@@ -11,12 +11,12 @@ use crate::target::engine::EngineError;
 /// Names the run that a container belongs to, as the cgroups of a run are named.
 pub(in crate::target) const RUN_LABEL: &str = "bench-user.run";
 
-/// The order for a container of the image with this id, and nothing that the host's own settings of
+/// The body of the request for a container of the image with this id, and nothing that the host's own settings of
 /// the engine say.
 ///
 /// # Errors
 /// When a volume's folder is not there: an engine would make it.
-pub(super) fn order(
+pub(super) fn body(
     spec: &TargetSpec,
     image_id: &str,
     run: &str,
@@ -75,11 +75,11 @@ mod tests {
     }
 
     fn body(text: &str) -> Value {
-        serde_json::to_value(order(&spec(text), "sha256:1", "r-1-2").unwrap()).unwrap()
+        serde_json::to_value(super::body(&spec(text), "sha256:1", "r-1-2").unwrap()).unwrap()
     }
 
     #[test]
-    fn an_order_without_limits_sets_none() {
+    fn a_container_without_limits_sets_none() {
         let expected = json!({
             "Image": "sha256:1",
             "Env": [],
@@ -96,15 +96,15 @@ mod tests {
     }
 
     #[test]
-    fn every_key_of_the_plan_is_in_the_order() {
-        let order = body(
+    fn every_key_of_the_plan_is_asked_for() {
+        let asked = body(
             "command = [\"/server\", \"a b\"]\ndir = \"/srv\"\nenv = { A = \"1\", B = \"x=y\" }\n\
              cpus = 0.25\ncpuset = \"0,2\"\nmemory = \"64MiB\"\nvolumes = [\"/proc:/p:ro\"]",
         );
-        assert_eq!(order["Cmd"], json!(["/server", "a b"]));
-        assert_eq!(order["WorkingDir"], "/srv");
-        assert_eq!(order["Env"], json!(["A=1", "B=x=y"]));
-        let host = &order["HostConfig"];
+        assert_eq!(asked["Cmd"], json!(["/server", "a b"]));
+        assert_eq!(asked["WorkingDir"], "/srv");
+        assert_eq!(asked["Env"], json!(["A=1", "B=x=y"]));
+        let host = &asked["HostConfig"];
         assert_eq!(host["NanoCpus"], 250_000_000);
         assert_eq!(host["CpusetCpus"], "0,2");
         assert_eq!(host["Memory"], 64 << 20);
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_volume_that_is_not_there_is_refused_and_not_made() {
         let spec = spec("volumes = [\"/nowhere/at-all:/x\"]");
-        let error = order(&spec, "sha256:1", "r").unwrap_err().to_string();
+        let error = super::body(&spec, "sha256:1", "r").unwrap_err().to_string();
         assert!(error.contains("/nowhere/at-all") && error.contains("make it"), "{error}");
     }
 }
