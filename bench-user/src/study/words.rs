@@ -17,8 +17,11 @@ const NAMES: usize = 5;
 const WAITS: [&str; 7] =
     ["epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "ppoll", "select", "pselect6"];
 
+/// Puts the stages of one level into words, or says why it cannot.
+type Kind = fn(&[&StageRecord]) -> Result<String, String>;
+
 /// Kinds of evidence in words, by their names in a manifest.
-const KINDS: [(&str, fn(&[&StageRecord]) -> Result<String, String>); 4] = [
+const KINDS: [(&str, Kind); 4] = [
     ("which.syscalls_per_request", syscalls_per_request),
     ("which.syscalls_per_sec", syscalls_per_sec),
     ("which.threads", threads),
