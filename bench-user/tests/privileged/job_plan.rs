@@ -211,7 +211,7 @@ fn before_fails() -> Result<()> {
         Done::run("[job]\n[[target]]\nname = \"a\"\ncommand = [\"true\"]\nbefore = [\"false\"]\n")?;
     ensure!(done.code == Some(2), "{:?}", done.code);
     ensure!(done.said.contains("target `a`: its `before` failed (exit code 1)"), "{}", done.said);
-    ensure!(done.said.contains("/a.before.stderr.log"), "{}", done.said);
+    ensure!(done.said.contains("/a%2Ebefore.stderr.log"), "{}", done.said);
     let slow = "[job]\ntimeout = \"200ms\"\n[[target]]\nname = \"a\"\ncommand = [\"true\"]\n";
     let done = Done::run(&format!("{slow}before = [\"sleep\", \"600\"]\n"))?;
     ensure!(done.code == Some(2), "{:?}", done.code);
