@@ -159,14 +159,17 @@ impl Engine {
             self.ask(async |client| client.list_images(None::<ListImagesOptions>).await)?;
         let mut removed = Vec::new();
         for name in images.into_iter().flat_map(|image| image.repo_tags) {
-            // So Podman calls what was built here.
-            let reference = name.strip_prefix("localhost/").unwrap_or(&name);
+            // So Podman calls what was built here, and what it was given in Docker's words.
+            let reference = ["localhost/", "docker.io/"]
+                .iter()
+                .find_map(|registry| name.strip_prefix(registry))
+                .unwrap_or(&name);
             let tag =
                 reference.rsplit_once(':').filter(|(repository, _)| repository.starts_with(prefix));
             if tag.is_none_or(|(_, tag)| dead_owner(tag).is_none()) {
                 continue;
             }
-            match self.remove_image(reference) {
+            match self.remove_image(&name) {
                 Ok(()) => removed.push(format!("image {reference}")),
                 Err(error) => log::warn!("an image of an earlier process stays: {error}"),
             }

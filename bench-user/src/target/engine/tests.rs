@@ -166,7 +166,7 @@ fn only_images_of_dead_processes_under_the_prefix_are_left_overs() {
     let dead = ours.splitn(4, '-').last().map(|space| format!("1-4194305-1-{space}")).unwrap();
     let list = format!(
         r#"[{{"RepoTags":["localhost/study/a:{dead}","study/b:{ours}","other/c:{dead}"]}},
-            {{"RepoTags":["study/d:{dead}","study/e:1","host:5000/study/f"]}},
+            {{"RepoTags":["docker.io/study/d:{dead}","study/e:1","host:5000/study/f"]}},
             {{"RepoTags":[]}}]"#
     );
     let full = r#""Id":"i","ParentId":"","Created":1,"Size":1,"SharedSize":-1,"Labels":{},"Containers":-1,"RepoDigests":[],"RepoTags""#;
@@ -178,6 +178,6 @@ fn only_images_of_dead_processes_under_the_prefix_are_left_overs() {
     let removed = fake.engine.remove_left_images("study/").unwrap();
     assert_eq!(removed, [format!("image study/a:{dead}"), format!("image study/d:{dead}")]);
     let asked: Vec<_> = fake.asked().into_iter().map(|(line, _)| line).collect();
-    let gone = |name| format!("DELETE /images/study/{name}:{dead}");
-    assert_eq!(asked[1..], [gone("a"), gone("d")]);
+    let gone = |name| format!("DELETE /images/{name}:{dead}");
+    assert_eq!(asked[1..], [gone("localhost/study/a"), gone("docker.io/study/d")]);
 }
