@@ -10,7 +10,10 @@ use super::layer;
 use super::manifest::Part;
 use super::work::{Work, failed};
 use crate::plan::{Plan, TargetSpec};
-use crate::target::Engine;
+use crate::target::{Engine, EngineError, mark};
+
+/// The names of our images begin so.
+const PREFIX: &str = "bench-user-study/";
 
 /// The engine of a study and the images that it was given.
 pub struct Contained<'s> {
@@ -23,12 +26,17 @@ pub struct Contained<'s> {
 }
 
 impl<'s> Contained<'s> {
-    /// Of the engine `name`: `docker`, `podman`, or the path of a socket.
+    /// Of the engine `name`: `docker`, `podman`, or the path of a socket. Removes images that studies
+    /// which were killed have left there.
     ///
     /// # Errors
     /// When no such engine answers.
     pub fn by(name: &str, study: &'s Study) -> Result<Self, StudyError> {
-        let engine = Engine::named(name).map_err(|error| StudyError::Setup(error.to_string()))?;
+        let cannot = |error: EngineError| StudyError::Setup(error.to_string());
+        let engine = Engine::named(name).map_err(cannot)?;
+        for left in engine.remove_left_images(PREFIX).map_err(cannot)? {
+            log::warn!("removed the image {left}, which a study that was killed had left");
+        }
         Ok(Self { engine, name: name.to_owned(), study, images: BTreeMap::new() })
     }
 
@@ -77,9 +85,11 @@ impl<'s> Contained<'s> {
         layer::write(&mut archive, &program, &link, &key.1)?;
         std::io::Seek::rewind(&mut archive)
             .map_err(|cause| failed("read in", &work.folder, cause))?;
-        let number = self.images.keys().filter(|(other, _)| other == runtime).count();
-        let name = &self.study.name;
-        let reference = format!("bench-user-study/{name}-{runtime}:{}", number + 1);
+        let number = self.images.len() + 1;
+        // Names this process, so that a later one knows an image that was left.
+        let tag =
+            mark(&number.to_string()).map_err(|error| StudyError::Setup(error.to_string()))?;
+        let reference = format!("{PREFIX}{}-{runtime}:{tag}", self.study.name);
         let cannot =
             |error| StudyError::Setup(format!("cannot make the image {reference}: {error}"));
         self.engine.import(archive, &reference, &[] as &[&str]).map_err(cannot)?;
