@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::plan::Level;
 use crate::record::{RunRecord, StageRecord, TargetRecord};
-use crate::target::TargetKind;
+use crate::target::{Exit, TargetKind};
 
 use super::bootstrap::{BOOTSTRAP_FROM, INTERVAL_FROM};
 use super::fitness;
@@ -18,6 +18,10 @@ use super::validity;
 pub(super) fn of(run: &RunRecord, target: &TargetRecord, steps: &[Step]) -> Vec<String> {
     let mut warnings = target.notes.clone();
     warnings.extend(validity::ending(target).map(|how| format!("the target {how}")));
+    let killed = |exit: &Exit| exit.by_us && exit.oom_killed.value() == Some(&true);
+    if target.exit.as_ref().is_some_and(killed) {
+        warnings.push("the kernel's OOM killer ended a process of the target".to_owned());
+    }
     if steps.is_empty() {
         warnings.push("no stage of a counted repetition was finished".to_owned());
         return warnings;

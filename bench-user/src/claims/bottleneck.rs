@@ -1,10 +1,10 @@
 //! Claims about what limited a target.
 
 use crate::analyze::levels::Step;
-use crate::analyze::strangers::{STRANGERS_CPUS, strangers_cpus};
 use crate::record::{Bottleneck, ClaimVerdict};
 
 use super::check::{Answer, fit};
+use super::neighbours::crowded_out;
 use super::sentence;
 
 /// A bottleneck is not a number and has no interval: all repetitions must agree.
@@ -35,16 +35,4 @@ pub(super) fn answer(step: &Step, name: &str, same: bool, which: Bottleneck) -> 
             seen.join(", ")
         )),
     }
-}
-
-/// Why nothing can be said of what would have limited the target: other programs had the CPUs that
-/// it waited for.
-fn crowded_out(step: &Step, name: &str) -> Option<String> {
-    let waited = step.stages.iter().filter(|s| s.verdict.bottleneck == Bottleneck::RunQueue);
-    let by = |cpus: &f64| *cpus > STRANGERS_CPUS;
-    let cpus = waited.filter_map(|stage| strangers_cpus(stage).filter(by)).reduce(f64::max)?;
-    Some(format!(
-        "other programs used up to {cpus:.1} CPUs of this machine while `{name}` waited for one: \
-         measure when they rest"
-    ))
 }

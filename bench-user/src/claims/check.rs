@@ -7,6 +7,7 @@ use crate::record::{Bottleneck, ClaimResult, ClaimVerdict, Estimate, RunRecord, 
 
 use super::bottleneck;
 use super::meaning::{Meaning, understand};
+use super::neighbours::lopsided;
 use super::parse::Bound;
 use super::sentence;
 use super::sides::{self, Chosen};
@@ -126,7 +127,8 @@ impl Asked<'_> {
                  from a difference of the targets; measure with at least 5 repetitions"
             );
         }
-        if let Err(why) = fit(steps, names, self.metric) {
+        let crowded = || if steps.len() > 1 { lopsided(steps, names, self.metric) } else { None };
+        if let Some(why) = fit(steps, names, self.metric).err().or_else(crowded) {
             answer.verdict = ClaimVerdict::Inconclusive;
             answer.because = why;
         }

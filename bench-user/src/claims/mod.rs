@@ -10,6 +10,7 @@ mod bottleneck;
 mod check;
 mod expression;
 mod meaning;
+mod neighbours;
 mod parse;
 mod sentence;
 mod sides;

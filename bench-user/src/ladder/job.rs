@@ -47,6 +47,10 @@ impl JobRun {
                 "cannot be timed: whether processes of it ran on could not be read in its cgroup"
                     .to_owned(),
             ),
+            // Its main process may not have looked at what became of the others.
+            (_, Some(0)) if exit.oom_killed.value() == Some(&true) => {
+                Some("lost a process to the kernel's OOM killer".to_owned())
+            }
             (_, Some(0)) => None,
             _ => Some(format!("failed: {exit}")),
         };

@@ -9,8 +9,11 @@ use procfs::{CurrentSI as _, KernelStats};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::clock::PROC_TICK_NS;
+use crate::clock::{self, PROC_TICK_NS};
 use crate::measured::Measured;
+
+/// With fewer ticks than this between two readings one of them is more than a tenth of a CPU.
+const TICKS: u64 = 10;
 
 /// CPU time of the whole machine over a window, in CPUs: 1.0 is one CPU busy all the time. In
 /// steps of a tick, 10 ms.
@@ -32,6 +35,8 @@ pub struct MachineUse {
 /// Ticks since boot, over all CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MachineReading {
+    /// When it was read, ns: other readings may be far from it where the machine is busy.
+    at_ns: u64,
     busy: u64,
     stolen: u64,
     irq: Option<u64>,
@@ -49,30 +54,33 @@ pub(super) fn read() -> Measured<MachineReading> {
     // Time of guests is inside `user` already.
     let busy = t.user + t.nice + t.system + interrupts;
     let stolen = t.steal.unwrap_or(0);
-    Measured::Value(MachineReading { busy, stolen, irq: t.irq, softirq: t.softirq })
+    let at_ns = clock::now_ns();
+    Measured::Value(MachineReading { at_ns, busy, stolen, irq: t.irq, softirq: t.softirq })
 }
 
 impl MachineReading {
-    /// What was used since, in CPUs.
-    pub(super) fn since(self, then: Self, window_ns: u64) -> MachineUse {
+    /// What was used between the two readings, in CPUs; unavailable where that is too few ticks.
+    pub(super) fn since(self, then: Self) -> Measured<MachineUse> {
+        let window_ns = self.at_ns.saturating_sub(then.at_ns);
+        if window_ns < TICKS * PROC_TICK_NS {
+            return Measured::unavailable(
+                "the kernel counts it in steps of 10 ms, and it was short",
+            );
+        }
         #[expect(clippy::cast_precision_loss, reason = "ticks and windows are far below 2^53")]
         let cpus = |now: u64, then: u64| {
-            if window_ns == 0 {
-                0.0
-            } else {
-                now.saturating_sub(then) as f64 * PROC_TICK_NS as f64 / window_ns as f64
-            }
+            now.saturating_sub(then) as f64 * PROC_TICK_NS as f64 / window_ns as f64
         };
         let part = |now: Option<u64>, then: Option<u64>| {
             let both = now.zip(then).map(|(now, then)| cpus(now, then));
             both.ok_or("this kernel's /proc/stat does not show it").into()
         };
-        MachineUse {
+        Measured::Value(MachineUse {
             busy_cpus: cpus(self.busy, then.busy),
             stolen_cpus: cpus(self.stolen, then.stolen),
             irq_cpus: part(self.irq, then.irq),
             softirq_cpus: part(self.softirq, then.softirq),
-        }
+        })
     }
 }
 
@@ -82,11 +90,20 @@ mod tests {
 
     #[test]
     fn ticks_over_a_window_are_cpus() {
-        let at = |busy, stolen, softirq| MachineReading { busy, stolen, irq: None, softirq };
-        let used = at(1150, 15, Some(9)).since(at(1000, 5, Some(4)), 1_000_000_000);
+        let at = |s: u64, busy, stolen, softirq| MachineReading {
+            at_ns: s * 1_000_000_000,
+            busy,
+            stolen,
+            irq: None,
+            softirq,
+        };
+        let used = at(8, 1150, 15, Some(9)).since(at(7, 1000, 5, Some(4)));
+        let used = used.value().expect("a second is long enough");
         assert!((used.busy_cpus - 1.5).abs() < 1e-9 && (used.stolen_cpus - 0.1).abs() < 1e-9);
         assert!(used.softirq_cpus.value().is_some_and(|cpus| (cpus - 0.05).abs() < 1e-9));
         assert!(used.irq_cpus.why().is_some());
+        let short = at(7, 1150, 15, None).since(at(7, 1000, 5, None));
+        assert!(short.why().is_some(), "one tick of two milliseconds would be five CPUs");
     }
 
     #[test]

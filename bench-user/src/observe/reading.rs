@@ -132,11 +132,11 @@ impl Reading {
         }
     }
 
-    pub(super) fn machine_since(&self, then: &Self, window_ns: u64) -> Measured<MachineUse> {
-        let both = || {
-            Ok::<_, &str>(self.machine.as_result()?.since(*then.machine.as_result()?, window_ns))
-        };
-        both().into()
+    pub(super) fn machine_since(&self, then: &Self) -> Measured<MachineUse> {
+        match (self.machine.as_result(), then.machine.as_result()) {
+            (Ok(now), Ok(then)) => now.since(*then),
+            (Err(why), _) | (_, Err(why)) => Measured::unavailable(why),
+        }
     }
 
     /// Totals from the kernel's books, waits from the probe.

@@ -58,7 +58,9 @@ fn exit(exit: &Exit) -> String {
         (None, None) => "in an unknown way".into(),
     };
     if exit.by_us {
-        return "ended by us after the measurement".into();
+        let killed = exit.oom_killed.value() == Some(&true);
+        let one = if killed { "; the kernel's OOM killer had ended a process of it" } else { "" };
+        return format!("ended by us after the measurement{one}");
     }
     let again = match exit.restarts {
         Some(0) | None => "",

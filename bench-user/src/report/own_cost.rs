@@ -32,18 +32,27 @@ pub(super) fn estimate(found: &Measured<ProbeEstimate>) -> String {
             return format!("what the probes will cost is unknown: {unavailable}");
         }
     };
-    let Added { median: inside, low, high } = found.syscall_inside_ns;
-    // On a busy machine a difference of medians can come out below zero, which no cost is.
-    let about = |added: Added| added.median.max(0.0);
     format!(
-        "the probes add about {inside:.0} ns ({low:.0} to {high:.0}) to a syscall of the target and \
-         {:.0} ns to one of anything else, {:.0} and {:.0} ns to a context switch; 100,000 \
-         syscalls/s of the target take {} of a CPU",
-        about(found.syscall_outside_ns),
-        about(found.switch_inside_ns),
-        about(found.switch_outside_ns),
+        "the probes add {} to a syscall of the target and {} to one of anything else, {} and {} to a \
+         context switch; 100,000 syscalls/s of the target take {} of a CPU",
+        added(found.syscall_inside_ns),
+        added(found.syscall_outside_ns),
+        added(found.switch_inside_ns),
+        added(found.switch_outside_ns),
         figures::fine_percent(found.cpu_ratio_of_100k_syscalls_per_sec),
     )
+}
+
+/// On a busy machine a difference of medians may be hidden by its spread, or come out below zero,
+/// which no cost is.
+fn added(Added { median, low, high }: Added) -> String {
+    if low > 0.0 {
+        format!("about {median:.0} ns ({low:.0} to {high:.0})")
+    } else if high > 0.0 {
+        format!("less than {high:.0} ns (too little to tell here)")
+    } else {
+        "too little to tell here".to_owned()
+    }
 }
 
 /// What measuring one target cost it and the machine.

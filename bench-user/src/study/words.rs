@@ -150,7 +150,7 @@ mod tests {
             "gc 0.50 CPUs, worker 0.40 CPUs"
         );
         stage.threads = Measured::unavailable("no probes");
-        assert_eq!(of("which.threads", &[stage]).unwrap_err(), "no probes");
+        assert!(of("which.threads", &[stage]).unwrap_err().contains("no probes"));
     }
 
     #[test]

@@ -13,15 +13,16 @@ use crate::plan::Explain;
 pub(super) enum Calibrating {
     #[default]
     NotYet,
-    /// From this CPU time of target and load on, ns.
-    Running(Result<Calibration, String>, u64),
+    /// From this CPU time of target and load on, ns, or why it is not known.
+    Running(Result<Calibration, String>, Result<u64, String>),
     Done,
 }
 
 /// What a calibration found.
 pub(super) struct Calibrated {
     cost: Cost,
-    busy_ns: u64,
+    /// CPU time of target and load meanwhile, ns, or why it is not known.
+    busy_ns: Result<u64, String>,
 }
 
 impl ObserverSet {
@@ -43,7 +44,11 @@ impl ObserverSet {
         };
         // The kernel stops measuring when `running` is dropped, which is before anything else.
         let cost = running.and_then(|running| bpf.end_calibration(&running));
-        let busy_ns = self.busy_ns() - busy_ns;
+        // A cgroup that is gone with its target has taken its books along.
+        let busy_ns = busy_ns.and_then(|then| {
+            let now = self.busy_ns()?;
+            now.checked_sub(then).ok_or_else(|| "the books of its CPU time began anew".to_owned())
+        });
         self.calibrated = Some(cost.map(|cost| Calibrated { cost, busy_ns }));
     }
 
@@ -55,7 +60,12 @@ impl ObserverSet {
     pub fn overhead(&self) -> Option<Result<Overhead, String>> {
         let found = self.calibrated.as_ref()?.as_ref();
         Some(match found {
-            Ok(found) => Ok(Overhead::of(&found.cost.parts, self.bias, found.busy_ns)),
+            Ok(Calibrated { cost, busy_ns: Ok(busy_ns) }) => {
+                Ok(Overhead::of(&cost.parts, self.bias, *busy_ns))
+            }
+            Ok(Calibrated { busy_ns: Err(why), .. }) => {
+                Err(format!("the CPU time of the target is not known: {why}"))
+            }
             Err(why) => Err(why.clone()),
         })
     }
@@ -72,7 +82,8 @@ impl ObserverSet {
         let Some(Ok(Calibrated { cost, busy_ns })) = self.calibrated.take() else {
             return ObserverCost::default();
         };
-        let overhead = Overhead::of(&cost.parts, self.bias, busy_ns);
+        // Without the CPU time that it is a share of there is no share.
+        let overhead = Overhead::of(&cost.parts, self.bias, busy_ns.unwrap_or(0));
         let ns_by_part =
             cost.parts.iter().map(|(part, cost)| (part.to_string(), self.bias.corrected(*cost)));
         ObserverCost {
@@ -86,8 +97,9 @@ impl ObserverSet {
         }
     }
 
-    /// CPU time of the target, as far as it is known, and of this process, ns.
-    fn busy_ns(&self) -> u64 {
-        self.cgroup.read().usage_ns.value().copied().unwrap_or(0) + clock::process_cpu_ns()
+    /// CPU time of the target and of this process, ns.
+    fn busy_ns(&self) -> Result<u64, String> {
+        let target_ns = self.cgroup.read().usage_ns;
+        Ok(target_ns.as_result()? + clock::process_cpu_ns())
     }
 }

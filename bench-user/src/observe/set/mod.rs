@@ -192,7 +192,7 @@ impl ObserverSet {
         };
         Some(Sample {
             window_ns,
-            machine: now.machine_since(&begin, window_ns),
+            machine: now.machine_since(&begin),
             net: now.net_since(&begin, &self.net),
             syscalls: now.syscall_block_since(&begin, window_ns),
             sched: now.sched_since(&begin, &perf, window_ns),

@@ -7,10 +7,15 @@ use crate::plan::{
     ValidRules,
 };
 
+/// Work that can be divided by a time and be read by people.
+const WORK: std::ops::RangeInclusive<f64> = 1e-6..=1e15;
+
 /// Checks what the table says and that nothing in the plan is about requests.
 pub(super) fn job(plan: &Plan, job: &JobSpec) -> Result<(), PlanError> {
-    ensure(job.work.is_none_or(|work| work.is_finite() && work > 0.0), || {
-        "`work` of the job must be above 0: say how much one run does, or leave it out".into()
+    ensure(job.work.is_none_or(|work| WORK.contains(&work)), || {
+        "`work` of the job must be from 0.000001 to 1e15: say how much one run does, in a unit that \
+         suits it, or leave it out"
+            .into()
     })?;
     ensure(job.unit.is_none() || job.work.is_some(), || {
         "the job has a `unit` and no `work`: say how much of it one run does".into()
@@ -104,7 +109,7 @@ mod tests {
     #[test]
     fn what_a_job_has_not_is_refused_in_one_sentence() {
         for (toml, sentence) in [
-            ("[job]\nwork = 0.0\n", "`work` of the job must be above 0"),
+            ("[job]\nwork = 0.0\n", "`work` of the job must be from 0.000001"),
             ("[job]\nunit = \"x\"\n", "has a `unit` and no `work`"),
             ("[job]\ntimeout = \"0s\"\n", "in which nothing can end"),
             ("[job]\n[ladder]\nconnections = [4]\n", "sets something of [ladder]"),
