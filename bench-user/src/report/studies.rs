@@ -10,6 +10,7 @@ use super::reasons::Reasons;
 use super::study::{self, Checked};
 use super::{facts, figures};
 use crate::record::{ClaimVerdict, RunRecord};
+use crate::target::TargetKind;
 
 /// One study and what was measured for it.
 #[derive(Debug, Serialize)]
@@ -67,7 +68,9 @@ fn body(page: &mut Page, study: &StudyResults<'_>) {
     page.table(table);
     page.items(study.sentences.iter().map(study::item).collect());
     let part = |(name, run): (&String, &RunRecord)| {
-        let of = format!("{} (run {}, {})", facts::plan(run), run.id, study.size);
+        let contained = run.targets.iter().any(|target| target.kind == TargetKind::Image);
+        let how = if contained { ", in containers" } else { "" };
+        let of = format!("{} (run {}, {}{how})", facts::plan(run), run.id, study.size);
         Item::new(format!("part {name}"), of)
     };
     page.items(study.runs.iter().map(part).collect());

@@ -84,7 +84,8 @@ fn here(row: &Checked) -> String {
     let claim = &result.claim;
     let gave = |stage: &&StageClaim| stage.verdict == result.verdict;
     let figure = result.stages.iter().rfind(gave).and_then(|stage| stage.figure.as_ref());
-    let Some(figure) = figure else { return NONE.into() };
+    // What limited it, or an expression over several figures.
+    let Some(figure) = figure else { return "see below".into() };
     let metric = claim.metric.as_deref().unwrap_or_default();
     let is_change = claim.against.is_some();
     let show = |value: f64| {

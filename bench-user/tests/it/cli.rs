@@ -184,6 +184,18 @@ fn the_readme_names_every_key_of_a_plan() {
 type Map = serde_json::Map<String, Value>;
 
 #[test]
+fn the_first_run_of_the_readme_is_of_the_plan_as_it_is() {
+    let readme = readme();
+    let (_, from) = readme.split_once("$ sudo bench-user run\n").expect("the first run");
+    let words: Vec<&str> = from.split("```").next().expect("its end").split_whitespace().collect();
+    let shown = words.join(" ");
+    for claim in plan::default::embedded().claims {
+        let line = format!("{}: {}", claim.id, claim.says);
+        assert!(shown.contains(&line), "{line}");
+    }
+}
+
+#[test]
 fn defaults_are_those_of_the_seed_study() {
     let plan = Plan::default();
     assert_eq!(plan.ladder.connections, [10, 20, 30, 50, 100, 200, 400, 800, 1600]);

@@ -81,6 +81,20 @@ fn cleaning_a_study_keeps_its_results_and_touches_nothing_else() {
 }
 
 #[test]
+fn the_page_of_results_is_made_of_the_records_that_are_kept() {
+    let studies = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");
+    let page = std::fs::read_to_string(studies.join("RESULTS.md")).expect("the page");
+    let mut command = Command::cargo_bin("bench-user").expect("cargo builds it for this test");
+    command.args(["study", "results", "--format", "markdown", "--dir"]);
+    let output = command.arg(studies.join("records")).output().expect("it starts");
+    let now = String::from_utf8(output.stdout).expect("text");
+    assert!(now.trim() == page.trim(), "make the page anew: cargo xtask study-results");
+    for study in Study::all().expect("every manifest can be read") {
+        assert!(page.contains(&format!("## {}: ", study.name)), "{} was not run", study.name);
+    }
+}
+
+#[test]
 fn every_study_has_a_readme() {
     for study in Study::all().expect("every manifest can be read") {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("studies");

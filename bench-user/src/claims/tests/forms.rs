@@ -1,10 +1,9 @@
 //! Claims about a bottleneck, and CEL expressions.
 
 use super::*;
-use crate::observe::MachineUse;
 use crate::record::Bottleneck;
 
-fn limited_by(bottlenecks: &[Bottleneck]) -> RunRecord {
+pub(super) fn limited_by(bottlenecks: &[Bottleneck]) -> RunRecord {
     let at = |i: u32| {
         let mut stage = a_stage(10);
         stage.verdict.bottleneck = bottlenecks[i as usize];
@@ -44,25 +43,6 @@ fn a_limited_generator_is_an_answer_only_to_the_claim_that_it_was() {
     expect(&run, &about("== client"), ClaimVerdict::Holds, "client");
     expect(&run, &about("== single-thread"), ClaimVerdict::Inconclusive, "carries no claim");
     expect(&run, &about("!= single-thread"), ClaimVerdict::Inconclusive, "carries no claim");
-}
-
-#[test]
-fn other_programs_that_held_the_cpus_leave_open_what_else_would_have_limited_it() {
-    let mut run = limited_by(&[Bottleneck::RunQueue]);
-    let about = |text: &str| ClaimSpec {
-        id: "c".into(),
-        metric: Some("bottleneck".into()),
-        expect: Some(text.into()),
-        ..ClaimSpec::default()
-    };
-    // Its own children beside it, say: nobody else uses a CPU.
-    expect(&run, &about("== single-thread"), ClaimVerdict::Fails, "limited by run-queue");
-    let stage = &mut run.targets[0].stages[0];
-    stage.machine = Measured::Value(MachineUse { busy_cpus: 2.0, ..MachineUse::default() });
-    let open = "other programs used up to 1.4 CPUs of this machine while `a` waited";
-    expect(&run, &about("== single-thread"), ClaimVerdict::Inconclusive, open);
-    expect(&run, &about("!= single-thread"), ClaimVerdict::Inconclusive, open);
-    expect(&run, &about("== run-queue"), ClaimVerdict::Holds, "run-queue");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Every answer a claim can have: bounds, changes and stages here, other forms in `forms.rs`.
 
 mod forms;
+mod neighbours;
 
 use super::*;
 use crate::analyze::builder::{a_run, a_stage, samples};
@@ -110,26 +111,6 @@ fn one_repetition_says_nothing_of_a_change_where_others_held_the_cpus() {
     let about = claim("<= -40%", "bun", Some("node"));
     expect(&run, &about, ClaimVerdict::Inconclusive, "others held the CPUs that `bun` waited");
     expect(&run, &claim("< 4.5", "bun", None), ClaimVerdict::Holds, "meets");
-}
-
-#[test]
-fn a_difference_beside_others_who_held_the_cpus_is_none_of_the_targets() {
-    let mut run = pair(&NODE, &BUN);
-    let rate = |text: &str| ClaimSpec {
-        metric: Some("load.achieved_rps".into()),
-        ..claim(text, "bun", Some("node"))
-    };
-    for stage in &mut run.targets[1].stages {
-        stage.load.achieved_rps /= 2.0;
-    }
-    expect(&run, &rate("<= -40%"), ClaimVerdict::Holds, "-50.0 %");
-    for (i, stage) in run.targets[1].stages.iter_mut().enumerate() {
-        stage.verdict.bottleneck = crate::record::Bottleneck::RunQueue;
-        let machine = crate::observe::MachineUse { busy_cpus: 3.0, ..Default::default() };
-        stage.machine = if i > 2 { stage.machine.clone() } else { Measured::Value(machine) };
-    }
-    let open = "CPUs of this machine while `bun` waited for one";
-    expect(&run, &rate("<= -40%"), ClaimVerdict::Inconclusive, open);
 }
 
 #[test]

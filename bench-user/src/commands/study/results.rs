@@ -33,8 +33,8 @@ pub(super) fn show_again(args: &StudyResultsArgs) -> anyhow::Result<Outcome> {
     }
     anyhow::ensure!(
         !found.is_empty(),
-        "no study was run in {}: run one with `sudo bench-user study run NAME`, or name the folder \
-         with --dir",
+        "no study was run in {} but with --smoke, which leaves no results: run one with `sudo \
+         bench-user study run NAME`, or name the folder with --dir",
         args.dir.display()
     );
     let found: Vec<_> =

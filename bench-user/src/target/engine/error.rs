@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub enum EngineError {
     /// No socket answers.
     #[error(
-        "no container engine answers ({0}); start it (`podman system service` for Podman) or name its socket with `engine`"
+        "no container engine answers ({0}); start it (`podman system service` for Podman), correct DOCKER_HOST or CONTAINER_HOST, or give `docker`, `podman` or the path of a socket as `engine`"
     )]
     NoEngine(String),
     /// An engine over the network: its processes may be on another machine.

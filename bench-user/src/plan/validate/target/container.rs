@@ -23,8 +23,8 @@ pub(super) fn check(spec: &TargetSpec, what: &str) -> Result<(), PlanError> {
     }
     match spec.volumes.iter().find(|volume| !is_volume(volume)) {
         Some(volume) => refuse(format!(
-            "{what} has the volume \"{volume}\": write it as /host/path:/path, with :ro behind it \
-             where the container may not write"
+            "{what} has the volume \"{volume}\": write it as /host/path:/path, both from the root, \
+             with :ro behind it where the container may not write"
         )),
         None => Ok(()),
     }

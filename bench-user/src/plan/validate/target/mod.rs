@@ -75,6 +75,10 @@ fn one_way(spec: &TargetSpec, what: &str, purpose: Purpose) -> Result<&'static s
     let set: Vec<_> = ways.iter().filter(|(_, set)| *set).map(|(way, _)| *way).collect();
     match (&set[..], purpose) {
         (["command"], Purpose::Job) => Ok("command"),
+        (["image"], Purpose::Job) => refuse(format!(
+            "{what} cannot be run to its end: a job is a program of this machine: take `image` out \
+             and give it a `command`"
+        )),
         ([] | [_], Purpose::Job) => refuse(format!(
             "{what} cannot be run to its end: a job is a program: give it a `command`"
         )),
