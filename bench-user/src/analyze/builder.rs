@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::catalogue;
 use crate::distribution::Distribution;
 use crate::host::HostInfo;
 use crate::ladder::StageSample;
@@ -17,7 +18,7 @@ use crate::plan::{ClaimSpec, LoadSpec, ObserveSpec, Order, Plan};
 use crate::record::{
     JobRun, Loop, RunRecord, SCHEMA, StageRecord, TargetRecord, Tool, Urls, Verdict,
 };
-use crate::target::{Exit, TargetKind};
+use crate::target::TargetKind;
 
 pub(crate) fn a_stage(connections: u32) -> StageRecord {
     let seconds = 10;
@@ -86,14 +87,7 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
 pub(crate) fn a_job(seconds: f64) -> StageRecord {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a short time")]
     let wall_ns = (seconds * 1e9) as u64;
-    let exit = Exit {
-        code: Some(0),
-        signal: None,
-        oom_killed: Measured::Value(false),
-        restarts: None,
-        by_us: false,
-    };
-    let job = JobRun { wall_ns, work: Some(1000.0), exit, failed: None };
+    let job = JobRun { wall_ns, work: Some(1000.0), ..catalogue::job_template() };
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
     let rate = |count: u64| count as f64 / seconds;
     let stage = a_stage(0);

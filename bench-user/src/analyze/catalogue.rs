@@ -237,7 +237,8 @@ pub(super) fn template() -> StageRecord {
     }
 }
 
-fn job_template() -> JobRun {
+/// A run of a job that went well.
+pub(super) fn job_template() -> JobRun {
     let exit = Exit {
         code: Some(0),
         signal: None,
