@@ -32,6 +32,8 @@ pub(crate) fn a_stage(connections: u32) -> StageRecord {
         duration_s: 10.0,
         before: None,
         start: None,
+        after: None,
+        climb: None,
         observed_requests: 0,
         load: LoadSample {
             window_ns: seconds * 1_000_000_000,

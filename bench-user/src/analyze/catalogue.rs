@@ -15,7 +15,7 @@ use crate::observe::{
     CgroupUse, MachineUse, Net, ObserverCost, PerfCount, Sched, Syscalls, Thread,
 };
 use crate::plan::Level;
-use crate::record::{JobRun, Loop, StageRecord, Start, Verdict};
+use crate::record::{After, ClimbFindings, JobRun, Loop, StageRecord, Start, Verdict};
 use crate::target::Exit;
 
 /// A metric of every level in the analysis.
@@ -31,7 +31,7 @@ const fn m(name: &'static str, means: &'static str) -> Metric {
     Metric { name, means }
 }
 
-const STANDARD: [Metric; 33] = [
+const STANDARD: [Metric; 34] = [
     m("load.achieved_rps", "complete 2xx responses per second"),
     m("load.response_ns.mean", "mean response time, ns"),
     m("load.response_ns.p50", "median response time, ns"),
@@ -66,6 +66,7 @@ const STANDARD: [Metric; 33] = [
     m("perf.instructions.value", "instructions, where there is a PMU"),
     m("net.accept_queue_max", "most connections seen waiting at one of its listeners"),
     m("machine.softirq_cpus", "softirq time of the whole machine, in CPUs"),
+    m("memory_growth_bytes_per_sec", "slope of the memory samples inside the stage, bytes/s"),
     m("load.generator.cpu_ratio", "busiest load worker's share of the window on a CPU, 0..=1"),
 ];
 
@@ -137,6 +138,8 @@ pub fn numbers(stage: &StageRecord) -> Vec<(String, Value)> {
     let mut numbers = Vec::new();
     for (block, json) in [
         ("start", serde_json::to_value(&stage.start)),
+        ("after", serde_json::to_value(&stage.after)),
+        ("climb", serde_json::to_value(&stage.climb)),
         ("load", serde_json::to_value(Some(&stage.load).filter(|load| !load.is_none()))),
         ("job", serde_json::to_value(&stage.job)),
         ("syscalls", serde_json::to_value(&stage.syscalls)),
@@ -178,6 +181,8 @@ pub(super) fn template() -> StageRecord {
         duration_s: 1.0,
         before: None,
         start: Some(Start { startup_ms: Some(0.0), rss_bytes: zero(), image_bytes: Some(0) }),
+        after: Some(After { rss_bytes: zero(), memory_current_bytes: zero(), health_ratio: 1.0 }),
+        climb: Some(ClimbFindings::default()),
         observed_requests: 0,
         load: LoadSample {
             requests: 1,

@@ -2,7 +2,7 @@
 //! discard, gathered by what they held: connections, and the rate of an open loop.
 
 use super::validity::Judge;
-use crate::plan::Level;
+use crate::plan::{Level, Plan};
 use crate::record::{RunRecord, StageRecord, TargetRecord};
 
 /// One level of the ladder with its stage of every counted repetition.
@@ -29,12 +29,18 @@ impl Step<'_> {
 /// open ones by their rate, because a search for a rate goes up and down.
 #[must_use]
 pub fn steps<'r>(run: &'r RunRecord, target: &'r TargetRecord) -> Vec<Step<'r>> {
-    let mut counted: Vec<&StageRecord> = target
-        .stages
-        .iter()
-        .filter(|s| s.repetition >= run.plan.discard && !is_control(target, s))
-        .collect();
-    let judge = Judge::of(&run.plan, target);
+    steps_of(&run.plan, target, |stage| stage.repetition >= run.plan.discard)
+}
+
+/// The same of the stages that are chosen, less the control stages.
+pub(super) fn steps_of<'r>(
+    plan: &'r Plan,
+    target: &'r TargetRecord,
+    is_chosen: impl Fn(&StageRecord) -> bool,
+) -> Vec<Step<'r>> {
+    let chosen = target.stages.iter().filter(|s| is_chosen(s) && !is_control(target, s));
+    let mut counted: Vec<&StageRecord> = chosen.collect();
+    let judge = Judge::of(plan, target);
     let rate = |s: &StageRecord| s.offered_rps.unwrap_or(0.0);
     counted.sort_by(|a, b| {
         rate(a).total_cmp(&rate(b)).then((a.index, a.repetition).cmp(&(b.index, b.repetition)))

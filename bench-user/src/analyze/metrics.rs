@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::distribution::Percentile;
 use crate::record::StageRecord;
 
-use super::catalogue;
+use super::{catalogue, climbs};
 
 mod computed;
 pub(super) mod explained;
@@ -60,6 +60,8 @@ fn lookup(stage: &StageRecord, name: &str) -> Result<f64, Miss> {
     let (block, rest) = name.split_once('.').ok_or_else(|| unknown(name))?;
     let json = match block {
         "start" => serde_json::to_value(&stage.start),
+        "after" => serde_json::to_value(&stage.after),
+        "climb" => serde_json::to_value(&stage.climb),
         "load" => serde_json::to_value(&stage.load),
         "job" => serde_json::to_value(&stage.job),
         "syscalls" => serde_json::to_value(&stage.syscalls),
@@ -130,6 +132,8 @@ const MEMORY_EVENTS: [&str; 7] =
 const CLOSED_LOOP: &str =
     "in the closed loop the service time is the response time; use `load.response_ns`";
 
+const CUT_SHORT: &str = "its climb was cut short, or the record is older than this figure";
+
 /// Why a number of a measured block can be `null`.
 fn null(stage: &StageRecord, name: &str) -> String {
     if let Some(why) = absent_block(stage, name) {
@@ -155,6 +159,8 @@ fn absent_block(stage: &StageRecord, name: &str) -> Option<&'static str> {
     let block = name.split('.').nth(1)?;
     match block {
         _ if name.starts_with("job.") => Some(job::NO_JOB).filter(|_| stage.job.is_none()),
+        _ if name.starts_with("after.") => Some(CUT_SHORT).filter(|_| stage.after.is_none()),
+        _ if name.starts_with("climb.") => Some(climbs::absent(stage, block)),
         "startup_ms" => Some("the target ran already"),
         "image_bytes" => Some("it is no container, or its engine does not say"),
         "service_ns" if load.service_ns.is_none() => Some(CLOSED_LOOP),

@@ -11,6 +11,7 @@ pub mod bootstrap;
 #[cfg(test)]
 pub(crate) mod builder;
 pub mod catalogue;
+mod climbs;
 pub mod estimate;
 pub mod fitness;
 pub mod hidden_work;
@@ -79,6 +80,10 @@ pub fn settle_verdicts(run: &mut RunRecord) {
         let seen: Vec<_> = target.stages.iter().map(seen).collect();
         for (stage, seen) in target.stages.iter_mut().zip(seen) {
             stage.verdict = seen.unwrap_or_else(|| stage.verdict.clone());
+        }
+        let climbs = climbs::of(&run.plan, target);
+        for stage in &mut target.stages {
+            stage.climb = climbs.get(&stage.repetition).cloned();
         }
     }
 }

@@ -60,7 +60,7 @@ impl Rule {
     /// Whether conclusions about this metric survive.
     #[must_use]
     pub fn spares(self, metric: &str) -> bool {
-        if metric.starts_with(BEFORE_THE_LOAD) {
+        if BESIDE_THE_LOAD.iter().any(|block| metric.starts_with(block)) {
             return true;
         }
         match self {
@@ -92,8 +92,9 @@ impl Rule {
 
 const BOTTLENECK: &str = "bottleneck";
 
-/// What was measured before the first request, which no load can spoil.
-const BEFORE_THE_LOAD: &str = "start.";
+/// What was measured before the first request and after the last, which no stage can spoil, and the
+/// findings about a whole climb, which have left its invalid stages out themselves.
+const BESIDE_THE_LOAD: [&str; 3] = ["start.", "after.", "climb."];
 
 fn is_of_one_request(metric: &str) -> bool {
     metric.ends_with("per_request")

@@ -5,9 +5,16 @@ use crate::analyze::levels::Step;
 use crate::analyze::strangers::{STRANGERS_CPUS, strangers_cpus};
 use crate::record::{Bottleneck, StageRecord};
 
-/// Counts, sizes and what happened before the load, which do not depend on who else is served.
-const SPARED: [&str; 6] =
-    ["syscalls.total", "syscalls.stat_family", "start.", "cgroup.memory", "error_ratio", "non_2xx"];
+/// Counts, sizes and what happened before and after the load, which do not depend on who else is served.
+const SPARED: [&str; 7] = [
+    "syscalls.total",
+    "syscalls.stat_family",
+    "start.",
+    "after.",
+    "cgroup.memory",
+    "error_ratio",
+    "non_2xx",
+];
 
 /// Why nothing can be said of what would have limited the target: in one of its stages it waited
 /// behind others.

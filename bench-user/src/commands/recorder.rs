@@ -6,7 +6,7 @@ use bench_user::ladder::{Climb, Event, Position, Sink};
 use bench_user::plan::Level;
 use bench_user::record::{JobRun, RunDir, RunRecord, StageRecord, Start, TargetRecord, Urls};
 use bench_user::report;
-use bench_user::target::{Exit, Target, TargetHandle, TargetKind};
+use bench_user::target::{Exit, Idle, Target, TargetHandle, TargetKind};
 use bench_user::units::{show_count, show_ns, show_per_request};
 use url::Url;
 
@@ -91,8 +91,8 @@ impl Recorder {
         ));
     }
 
-    fn started(&mut self, climb: Climb, target: &Target, urls: &[Url]) {
-        self.start = Some(start(target));
+    fn started(&mut self, climb: Climb, target: &Target, idle: &Idle, urls: &[Url]) {
+        self.start = Some(start(target, idle));
         let record = self.target(climb.target);
         record.kind = target.handle.kind;
         record.cgroup = target.handle.cgroup.clone().map(|dir| dir.display().to_string());
@@ -102,9 +102,7 @@ impl Recorder {
         };
         record.image = target.image().cloned();
         record.startup_ms = record.startup_ms.or(target.startup_ms());
-        if record.idle.is_none() {
-            record.idle = Some(target.idle());
-        }
+        record.idle.get_or_insert_with(|| idle.clone());
         record.notes.clone_from(&target.notes);
         record.proxy.clone_from(&target.proxy);
         for note in target.notes.iter().chain(&target.proxy) {
@@ -143,7 +141,7 @@ impl Sink for Recorder {
                 self.say(&format!("{name}: a warm-up for `max_overhead` ..."));
                 return Ok(());
             }
-            Event::Started { climb, target, urls } => self.started(climb, target, urls),
+            Event::Started { climb, target, idle, urls } => self.started(climb, target, idle, urls),
             Event::StageBegins { climb, position } => {
                 self.begins(climb.target, position);
                 return Ok(());
@@ -162,9 +160,14 @@ impl Sink for Recorder {
                 target.stages.push(stage);
                 self.say(&line);
             }
-            Event::Ended { climb, is_healthy, exit } => {
+            Event::Ended { climb, after, exit } => {
                 let target = self.target(climb.target);
+                let is_healthy = after.map(|after| after.health_ratio > 0.0);
                 target.final_health = is_healthy.or(target.final_health);
+                let stages = target.stages.iter_mut();
+                for stage in stages.filter(|stage| stage.repetition == climb.repetition) {
+                    stage.after = after.cloned();
+                }
                 // An end by itself, seen before, says more than the end that we made.
                 if target.exit.as_ref().is_none_or(|seen| seen.by_us) {
                     target.exit = exit.cloned();
@@ -180,10 +183,10 @@ impl Sink for Recorder {
     }
 }
 
-fn start(target: &Target) -> Start {
+fn start(target: &Target, idle: &Idle) -> Start {
     Start {
         startup_ms: target.startup_ms(),
-        rss_bytes: target.idle().rss_bytes,
+        rss_bytes: idle.rss_bytes.clone(),
         image_bytes: target.image().and_then(|image| image.size_bytes),
     }
 }

@@ -1,6 +1,6 @@
 //! One climb: a target is started or found, its stages made (`ascent.rs`), the target stopped.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
@@ -9,15 +9,14 @@ use url::Url;
 use super::ascent::Ascent;
 use super::services::Services;
 use super::stage::{End, Setting};
-use super::{Climb, Event, Interrupt, Places, Sink, setup};
+use super::{Climb, Event, Interrupt, Places, Sink, after, setup};
 use crate::cpu_list;
 use crate::fetch::Fetcher;
 use crate::host::topology::Placement;
 use crate::load::{self, Generator};
-use crate::measured::Measured;
-use crate::observe::{self, Bias, CgroupObserver, ObserverSet, Options};
+use crate::observe::{self, Bias, ObserverSet, Options};
 use crate::plan::{Explain, Limit, Plan, TargetSpec};
-use crate::target::{Contact, StartOptions, Target, TargetError, TargetHandle, TargetKind};
+use crate::target::{Contact, Idle, StartOptions, Target, TargetError, TargetHandle, TargetKind};
 
 /// What all climbs of a run share.
 pub(super) struct Expedition<'a> {
@@ -34,6 +33,15 @@ pub(super) struct Expedition<'a> {
     pub(super) taken_off: Vec<(Explain, String)>,
     /// What runs beside the targets.
     pub(super) services: Services,
+}
+
+/// A target that a climb can begin with.
+pub(super) struct Begun {
+    pub(super) target: Target,
+    /// What it held when it was ready.
+    pub(super) idle: Idle,
+    /// What is requested of it.
+    pub(super) urls: Arc<[Url]>,
 }
 
 impl<'a> Expedition<'a> {
@@ -59,24 +67,28 @@ impl<'a> Expedition<'a> {
 
     /// Runs one climb and tells the sink of everything that is finished on the way.
     pub(super) fn climb(&mut self, climb: Climb, sink: &mut dyn Sink) -> Result<()> {
-        let Some((mut target, urls)) = self.begin(climb.target)? else { return Ok(()) };
-        sink.event(Event::Started { climb, target: &target, urls: &urls })?;
+        let Some(Begun { mut target, idle, urls }) = self.begin(climb.target)? else {
+            return Ok(());
+        };
+        sink.event(Event::Started { climb, target: &target, idle: &idle, urls: &urls })?;
 
         let end = self.stages(climb, &mut target, urls, sink);
-        let is_healthy = matches!(end, Ok(End::Whole)).then(|| target.is_healthy());
+        let is_whole = matches!(end, Ok(End::Whole));
+        let after = is_whole.then(|| after::look(&target, self.plan, self.interrupt)).flatten();
         let exit = target.stop();
-        sink.event(Event::Ended { climb, is_healthy, exit: exit.as_ref() })?;
+        sink.event(Event::Ended { climb, after: after.as_ref(), exit: exit.as_ref() })?;
         end.map(drop)
     }
 
-    /// A target that is ready, with the addresses that are requested of it; `None` as for
-    /// [`Self::start`].
-    pub(super) fn begin(&mut self, n: usize) -> Result<Option<(Target, Arc<[Url]>)>> {
+    /// A target that is ready; `None` as for [`Self::start`].
+    pub(super) fn begin(&mut self, n: usize) -> Result<Option<Begun>> {
         let spec = self.spec(n);
         let Some(target) = self.start(&spec)? else { return Ok(None) };
+        // Before the crawl, which is work too.
+        let idle = target.idle();
         let urls = self.addresses(n, &spec, &target)?;
         self.answers_well(&spec.name, &urls)?;
-        Ok(Some((target, urls)))
+        Ok(Some(Begun { target, idle, urls }))
     }
 
     /// Starts the plan's services, in its order: before anything that may need one.
@@ -215,7 +227,8 @@ impl<'a> Expedition<'a> {
     }
 
     /// The first address is the target's own; a list or a crawl is resolved at the first climb,
-    /// so every climb requests the same.
+    /// so every climb requests the same; a started
+    /// target gets in each what the crawl has asked for in the first.
     fn addresses(&mut self, n: usize, spec: &TargetSpec, target: &Target) -> Result<Arc<[Url]>> {
         let base = target.handle.urls.first().context("a target has at least one address")?;
         // A built-in server picks another port every time.
@@ -223,6 +236,10 @@ impl<'a> Expedition<'a> {
             return Ok(Arc::from([base.clone()]));
         }
         if let Some(urls) = &self.urls[n] {
+            let stops = || self.interrupt.signal().is_some();
+            if spec.is_started() {
+                load::visit(urls, spec.urls.as_ref(), &self.plan.load.fetcher(), &stops);
+            }
             return Ok(Arc::clone(urls));
         }
         let urls: Arc<[Url]> = load::resolve(base, spec.urls.as_ref(), &self.plan.load.fetcher())
@@ -265,7 +282,7 @@ impl<'a> Expedition<'a> {
         sink: &mut dyn Sink,
     ) -> Result<End> {
         let observers = self.observers(&target.handle, false);
-        let memory_before = observers.as_ref().map(|_| memory_bytes(target));
+        let memory_before = observers.as_ref().map(|_| after::memory_bytes(target));
         let missing = observers.as_ref().and_then(ObserverSet::probes_missing);
         if let Some(why) = missing {
             sink.event(Event::Warning(&format!("no probes: {why}")))?;
@@ -276,11 +293,4 @@ impl<'a> Expedition<'a> {
         let services = &mut self.services;
         Ascent { setting, climb, target, services, observers, observed, generator, sink }.run()
     }
-}
-
-/// Memory that the target's cgroup uses now, bytes.
-fn memory_bytes(target: &Target) -> Measured<u64> {
-    let TargetHandle { cgroup, controllers, .. } = &target.handle;
-    let v2 = cgroup.value().map(PathBuf::as_path);
-    CgroupObserver::new(controllers, v2).read().memory_current_bytes
 }

@@ -4,6 +4,7 @@
 //! What is finished goes to a [`Sink`] at once, so that nothing is lost when a later stage
 //! fails. The ladder writes no file and judges nothing but its stop rules.
 
+mod after;
 mod ascent;
 mod climb;
 pub mod execution;
@@ -29,6 +30,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+pub use after::After;
 pub use holds::outcome;
 pub use interrupt::Interrupt;
 pub use job::JobRun;
@@ -43,7 +45,7 @@ use crate::load::{self, LoadSample};
 use crate::measured::Measured;
 use crate::observe::{ProbeEstimate, Sample};
 use crate::plan::Plan;
-use crate::target::{Exit, Target, TargetHandle};
+use crate::target::{Exit, Idle, Target, TargetHandle};
 
 /// Which stage of which climb.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,6 +133,8 @@ pub enum Event<'a> {
         climb: Climb,
         /// The target.
         target: &'a Target,
+        /// What it held when it was ready, before it was asked for more.
+        idle: &'a Idle,
         /// What will be requested.
         urls: &'a Arc<[Url]>,
     },
@@ -166,8 +170,8 @@ pub enum Event<'a> {
     Ended {
         /// Whose climb.
         climb: Climb,
-        /// It still answered after its last stage; `None` when the climb was cut short.
-        is_healthy: Option<bool>,
+        /// How it was after its last stage; `None` when the climb was cut short.
+        after: Option<&'a After>,
         /// How the target ended, for one that we started.
         exit: Option<&'a Exit>,
     },

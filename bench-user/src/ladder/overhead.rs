@@ -14,7 +14,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use url::Url;
 
-use super::climb::Expedition;
+use super::climb::{Begun, Expedition};
 use super::{Event, Position, Sink, setup};
 use crate::clock;
 use crate::load::{Generator, Window};
@@ -54,7 +54,7 @@ impl Expedition<'_> {
         if !is_watched || self.interrupt.signal().is_some() {
             return Ok(None);
         }
-        let Some((mut target, urls)) = self.begin(place)? else { return Ok(None) };
+        let Some(Begun { mut target, urls, .. }) = self.begin(place)? else { return Ok(None) };
         sink.event(Event::Warmed { place, target: &target })?;
         let warmed = self.warm_up(place, &target, urls);
         let exit = target.poll_exit();

@@ -83,7 +83,7 @@ pub use ports::PortError;
 pub use requests::{RequestError, check_headers};
 pub use sample::{Account, Connections, Events, GeneratorUse, LoadSample, Offered, Progress};
 pub use setup::{DialSpec, LoadSetup, OpenLoop, RequestSpec, StageLoad, Window};
-pub use urls::{UrlsError, resolve};
+pub use urls::{UrlsError, resolve, visit};
 
 /// One piece of the window.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -62,6 +62,27 @@ pub fn resolve(
     }
 }
 
+/// Asks for every address of a crawl once, as the crawl did: what a server keeps of a page that it
+/// was asked for, each of its climbs begins with. Does nothing for other sources.
+///
+/// What has no answer is left to the load, which counts it. `stops` is asked before each.
+pub fn visit(
+    urls: &[Url],
+    source: Option<&UrlSource>,
+    fetcher: &Fetcher,
+    stops: &dyn Fn() -> bool,
+) {
+    let is_crawl = matches!(source, Some(UrlSource::Named(name)) if name == CRAWL);
+    for url in urls.iter().filter(|_| is_crawl) {
+        if stops() {
+            return;
+        }
+        if let Err(error) = fetcher.get(url, CrawlLimits::default().timeout) {
+            log::info!("{url} was visited and gave no answer: {error}");
+        }
+    }
+}
+
 fn crawled(base: &Url, fetcher: &Fetcher) -> Result<Vec<Url>, UrlsError> {
     let found = crawl(base, &CrawlLimits::default(), fetcher)?;
     for (url, status) in &found.non_2xx {

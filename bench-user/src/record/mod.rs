@@ -3,12 +3,14 @@
 //! The field comments are the reference of the format. Only `store` touches files; nothing
 //! here touches the measured system.
 
+mod climb;
 mod findings;
 mod store;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use climb::{ClimbFindings, Start};
 pub use findings::{
     Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, FoundByClimb, FoundRate,
     LadderFindings, Level, PairFinding, StageClaim, UslFit, Verdict,
@@ -16,7 +18,7 @@ pub use findings::{
 pub use store::{RunDir, StoreError, parse, read};
 
 use crate::host::HostInfo;
-pub use crate::ladder::{Before, JobRun, ServiceUse, StageSample};
+pub use crate::ladder::{After, Before, JobRun, ServiceUse, StageSample};
 
 use crate::ladder::StageDone;
 use crate::load::LoadSample;
@@ -150,18 +152,6 @@ impl Urls {
     }
 }
 
-/// How a target began a climb, before its first request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Start {
-    /// From the start of a command, or from the order to the engine of a container, to its first good
-    /// answer, ms; `null` for one that ran already.
-    pub startup_ms: Option<f64>,
-    /// Resident memory of all its processes, bytes.
-    pub rss_bytes: Measured<u64>,
-    /// Size of a container's image, bytes; `null` for other kinds, and where the engine does not say.
-    pub image_bytes: Option<u64>,
-}
-
 /// Closed or open loop, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -201,6 +191,13 @@ pub struct StageRecord {
     /// this.
     #[serde(default)]
     pub start: Option<Start>,
+    /// How the target was when that climb was over; `null` where it was cut short, and left out of
+    /// records that are older than this and of those of jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<After>,
+    /// Where that climb had its limits; left out while it goes on, and of jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub climb: Option<ClimbFindings>,
     /// The client's side; left out for a job.
     #[serde(default, skip_serializing_if = "LoadSample::is_none")]
     pub load: LoadSample,
@@ -272,6 +269,8 @@ impl From<StageDone> for StageRecord {
             duration_s,
             before,
             start: None,
+            after: None,
+            climb: None,
             load,
             job,
             observed_requests: requests,

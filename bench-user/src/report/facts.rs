@@ -20,6 +20,7 @@ pub(super) fn target(target: &TargetRecord) -> Item {
         let size = image.size_bytes.map_or(String::new(), |n| format!(" ({})", bytes(n)));
         facts.push(format!("image {}{size}", image.id));
     }
+    facts.extend(after(target));
     match target.final_health {
         Some(true) => facts.push("answered after its last stage".into()),
         Some(false) => facts.push("did NOT answer after its last stage".into()),
@@ -48,6 +49,13 @@ fn idle(target: &TargetRecord) -> Option<String> {
         figure(&idle.processes, &|n| figures::plural(n, "process", "processes")),
         figure(&idle.threads, &|n| figures::plural(n, "thread", "threads")),
     ))
+}
+
+/// What the last climb left, to be set beside what was there before the first.
+fn after(target: &TargetRecord) -> Option<String> {
+    let after = target.stages.iter().rev().find_map(|stage| stage.after.as_ref())?;
+    let rss = after.rss_bytes.value().copied()?;
+    Some(format!("{} resident after its last climb", bytes(rss)))
 }
 
 fn exit(exit: &Exit) -> String {

@@ -13,6 +13,8 @@ pub(super) fn show(metric: &str, value: f64) -> String {
     let last = metric.rsplit('.').next().unwrap_or(metric);
     if metric.contains("_ns") {
         show_ns(value)
+    } else if last.ends_with("bytes_per_sec") {
+        format!("{}/s", bytes(value))
     } else if last.contains("bytes") {
         bytes(value)
     } else if metric == "cgroup.cpu_ratio" {
@@ -76,15 +78,16 @@ pub(super) fn change_interval(e: &Estimate) -> Option<String> {
     Some(format!("[{}, {}]", change(e.low?), change(e.high?)))
 }
 
-/// A size for people: three digits are enough.
+/// A size for people: three digits are enough. Growth can be less than 0.
 pub(super) fn bytes(n: f64) -> String {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "sizes are not negative and far below 2^63; a fraction of a byte is dropped"
+        reason = "sizes are far below 2^63; a fraction of a byte is dropped"
     )]
-    let whole = n.max(0.0) as u64;
-    Bytes(whole).to_string()
+    let whole = n.abs() as u64;
+    let sign = if n < 0.0 && whole > 0 { "-" } else { "" };
+    format!("{sign}{}", Bytes(whole))
 }
 
 /// A whole count for people.
@@ -126,6 +129,8 @@ mod tests {
         assert_eq!(show("load.response_ns.p99", 1_234_000.0), "1.23 ms");
         assert_eq!(show("load.generator.lag_ns_p99", 900.0), "900 ns");
         assert_eq!(show("cgroup.memory_peak_bytes", 1_572_864.0), "1.5MiB");
+        assert_eq!(show("memory_growth_bytes_per_sec", -1_572_864.0), "-1.5MiB/s");
+        assert_eq!(show("memory_bytes_per_connection", -0.4), "0B");
         assert_eq!(show("cgroup.cpu_ratio", 0.987), "0.99");
         assert_eq!(show("threads.busiest.oncpu_ratio", 0.987), "99%");
         assert_eq!(show("syscalls.per_request", 3.06), "3.06");

@@ -34,6 +34,7 @@ mod shares;
 mod softirq;
 mod stacks;
 mod store;
+mod studies;
 mod target;
 mod threads;
 mod uring;
@@ -76,6 +77,7 @@ fn main() -> ExitCode {
         target::tests(),
         stacks::tests(),
         store::tests(),
+        studies::tests(),
         local_ports::tests(),
         run::tests(),
         images::tests(),

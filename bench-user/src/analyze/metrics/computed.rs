@@ -1,12 +1,16 @@
 //! Figures that the record does not hold as such: quotients, sums and the busiest of several.
 
 use super::job;
+use crate::ladder::StageSample;
 use crate::measured::Measured;
 use crate::observe::{ENDED_KEPT, Syscalls, Thread};
 use crate::record::StageRecord;
 
 /// The calls that ask for what a file is, in all their generations.
 const STAT_FAMILY: [&str; 5] = ["stat", "lstat", "fstat", "newfstatat", "statx"];
+
+/// Fewest samples of the memory that make a slope.
+const SLOPE_FROM: usize = 4;
 
 /// The figure of a name; `None` for names that are not one of these.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
@@ -42,6 +46,7 @@ pub(super) fn figure(stage: &StageRecord, name: &str) -> Option<Result<f64, Stri
             let live = f64::from(stage.load.connections.live_median);
             ratio(bytes, live, "no connection was open in this stage")
         }),
+        "memory_growth_bytes_per_sec" => memory_slope(&stage.samples),
         "syscalls.stat_family" => measured(&stage.syscalls).map(stat_family),
         "job.cpu_ns" => job::cpu_ns(stage),
         "job.work_per_sec" => job::work_per_sec(stage),
@@ -58,6 +63,23 @@ fn memory_growth(stage: &StageRecord) -> Result<f64, String> {
     let before = measured(&stage.cgroup.memory_before_bytes)?;
     let now = measured(&stage.cgroup.memory_current_bytes)?;
     Ok(*now as f64 - *before as f64)
+}
+
+/// Slope of the line through the memory samples of a stage that is nearest by least squares,
+/// bytes per second; less than 0 where memory was given back.
+#[expect(clippy::cast_precision_loss, reason = "memory stays far below 2^53 bytes")]
+fn memory_slope(samples: &[StageSample]) -> Result<f64, String> {
+    let point = |s: &StageSample| Some((s.t_ms / 1000.0, s.memory_bytes? as f64));
+    let points: Vec<(f64, f64)> = samples.iter().filter_map(point).collect();
+    if points.len() < SLOPE_FROM {
+        let n = points.len();
+        return Err(format!("a slope takes {SLOPE_FROM} samples of the memory, and there are {n}"));
+    }
+    let n = points.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| points.iter().map(of).sum::<f64>() / n;
+    let (t, bytes) = (mean(|p| p.0), mean(|p| p.1));
+    let both: f64 = points.iter().map(|p| (p.0 - t) * (p.1 - bytes)).sum();
+    ratio(both, points.iter().map(|p| (p.0 - t).powi(2)).sum(), "its samples are of one instant")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a list of threads is short")]
@@ -90,6 +112,23 @@ mod tests {
     use crate::analyze::builder::a_stage;
     use crate::analyze::metrics::value;
     use crate::observe::Count;
+
+    #[test]
+    fn memory_that_grows_by_a_megabyte_a_second_has_that_slope() {
+        let mut stage = a_stage(10);
+        // What swings about the line has no slope of its own.
+        let swing = [1000, 0, 0, 1000, 1000, 0, 0, 1000];
+        let sample = |(i, swing): (u32, u64)| StageSample {
+            t_ms: f64::from(i) * 500.0,
+            memory_bytes: Some(8_000_000 + u64::from(i) * 500_000 + swing),
+            ..StageSample::default()
+        };
+        stage.samples = (0..).zip(swing).map(sample).collect();
+        assert_eq!(value(&stage, "memory_growth_bytes_per_sec"), Ok(1e6));
+        stage.samples.truncate(3);
+        let why = value(&stage, "memory_growth_bytes_per_sec").unwrap_err();
+        assert!(why.contains("takes 4 samples of the memory, and there are 3"), "{why}");
+    }
 
     #[test]
     fn the_stat_family_is_the_sum_of_its_calls_and_of_no_other() {

@@ -18,8 +18,8 @@ pub(super) fn says_nothing(stage: &StageRecord, name: &str) -> Option<String> {
     is_of_requests(name).then(|| format!("`{name}` has no value: {NO_REQUESTS}"))
 }
 
-/// What a metric of the client's side, or of the time before a load, begins with.
-const OF_LOAD: [&str; 2] = ["load.", "start."];
+/// What a metric of the client's side, or of the time before and after a load, begins with.
+const OF_LOAD: [&str; 4] = ["load.", "start.", "after.", "climb."];
 
 fn is_of_requests(name: &str) -> bool {
     OF_LOAD.iter().any(|block| name.starts_with(block))

@@ -1,12 +1,14 @@
 //! The crawl of a small site, against a table of what it should find.
 
+use std::sync::mpsc;
 use std::time::Duration;
 
 use url::{Position, Url};
 
 use super::super::test_server::{Next, TestServer};
-use super::super::{CrawlLimits, SkipReason, Skipped, crawl};
+use super::super::{CrawlLimits, SkipReason, Skipped, crawl, resolve, visit};
 use crate::fetch::Fetcher;
+use crate::plan::UrlSource;
 
 const HOME: &str = "<a href=/b#x>b</a> <a href=/a>a</a> <a href=/hop>hop</a> <a href=/away>w</a>
     <a href=/loop>loop</a> <a href=/gone>gone</a> <a href=/file>file</a> <a href=/to-b>b</a>
@@ -41,6 +43,31 @@ fn answer(path: &str) -> String {
         }
         _ => "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned(),
     }
+}
+
+#[test]
+fn a_visit_asks_for_every_address_of_a_crawl_once_and_of_no_other_source() {
+    let (tell, asked) = mpsc::channel();
+    let site = TestServer::start(move |request, peer| {
+        tell.send(request.path.clone()).ok();
+        peer.answer(&answer(&request.path));
+        Next::Keep
+    });
+    let source = UrlSource::Named("crawl".into());
+    let urls = resolve(&site.url("/"), Some(&source), &Fetcher::default()).unwrap();
+    let mut pages = paths(&urls);
+    let crawled: Vec<String> = asked.try_iter().collect();
+    assert!(pages.iter().all(|page| crawled.iter().any(|path| path == page)), "{crawled:?}");
+
+    visit(&urls, Some(&source), &Fetcher::default(), &|| false);
+    let mut visited: Vec<String> = asked.try_iter().collect();
+    pages.sort_unstable();
+    visited.sort_unstable();
+    assert_eq!(visited, pages);
+    visit(&urls, Some(&source), &Fetcher::default(), &|| true);
+    let list = UrlSource::List(vec!["/".into()]);
+    visit(&urls, Some(&list), &Fetcher::default(), &|| false);
+    assert_eq!(asked.try_iter().count(), 0);
 }
 
 fn site() -> TestServer {

@@ -98,6 +98,8 @@ pub(super) fn stage(around: &Around, index: u32, repetition: u32, observed: bool
         offered_rps: None,
         duration_s: 5.0,
         start: None,
+        after: None,
+        climb: None,
         syscalls: kernel(observed).map(|()| syscalls(around, requests)).into(),
         sched: kernel(observed).map(|()| sched(around, requests, repetition)).into(),
         threads: Value(threads(around, repetition)),
