@@ -21,8 +21,8 @@ pub use stored::{
 };
 pub use study::{StudyArgs, StudyCleanArgs, StudyCommand, StudyResultsArgs, StudyRunArgs};
 pub use value::{
-    ArrivalsName, BuiltinName, CatchUpName, ClientName, ExplainName, Format, OrOff, OrderName,
-    ProtocolName, ReportFormat, WebsocketName,
+    ArrivalsName, BuiltinName, CatchUpName, CheckFormat, ClientName, ExplainName, Format, OrOff,
+    OrderName, ProtocolName, ReportFormat, WebsocketName,
 };
 
 /// Drives a ladder of HTTP load at a server and counts in the kernel what the server's cgroup does

@@ -7,7 +7,7 @@ use clap::Args;
 use clap_complete::Shell;
 use url::Url;
 
-use super::{BuiltinName, Format, ReportFormat, StackArgs};
+use super::{BuiltinName, CheckFormat, Format, ReportFormat, StackArgs};
 
 /// `crawl`.
 #[derive(Debug, Args)]
@@ -40,6 +40,8 @@ Examples:
   bench-user report bench-runs/ID --format hlog --out run.hlog
   bench-user report bench-runs/ID --format flamegraph --target node --connections 50 --out cpu.svg
   bench-user report bench-runs/ID --format folded --kind offcpu > waits.folded
+  bench-user report bench-runs/ID --format junit --out claims.xml
+  bench-user report bench-runs/ID --format github >> \"$GITHUB_STEP_SUMMARY\"
 
 In CSV an empty cell was not measured, or is a percentile that the samples do not support.")]
 pub struct ReportArgs {
@@ -77,8 +79,12 @@ pub struct CompareArgs {
 /// `check`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Example:
+Examples:
   bench-user check bench-runs/ID claims.toml && echo every claim holds
+  bench-user check bench-runs/ID --format junit --out claims.xml
+      JUnit XML: passed is what holds, failed what fails, skipped what is neither
+  bench-user check bench-runs/ID --github
+      in a step of GitHub Actions: its summary, and an annotation for each claim that does not hold
 
 Exit codes: 0 every claim holds, 1 one fails, 2 could not check, 3 one is inconclusive or what
 it is about was not measured.")]
@@ -89,7 +95,14 @@ pub struct CheckArgs {
     pub claims: Option<PathBuf>,
     /// How to render the answers
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: CheckFormat,
+    /// Write them into this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Append the summary of this step of GitHub Actions ($GITHUB_STEP_SUMMARY), and print an error
+    /// for each claim that fails and a warning for each that is neither
+    #[arg(long)]
+    pub github: bool,
 }
 
 /// `doctor`.

@@ -39,6 +39,20 @@ pub enum Format {
     Json,
 }
 
+/// How answers to claims are rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum CheckFormat {
+    /// Tables for a terminal
+    #[default]
+    Text,
+    /// Tables for a document
+    Markdown,
+    /// For programs
+    Json,
+    /// JUnit XML, a test case for each claim, for CI systems
+    Junit,
+}
+
 /// How a stored run is rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum ReportFormat {
@@ -57,6 +71,10 @@ pub enum ReportFormat {
     Folded,
     /// The stacks as a flame graph, an SVG for a browser
     Flamegraph,
+    /// The claims as JUnit XML, a test case for each, for CI systems
+    Junit,
+    /// The summary of a step of GitHub Actions, in Markdown
+    Github,
 }
 
 /// The built-in servers.

@@ -1,7 +1,9 @@
 //! One file per command: it calls the modules and prints. The only place, besides `main.rs`,
 //! that writes to the terminal.
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use anyhow::Context as _;
 use bench_user::cli;
@@ -14,6 +16,7 @@ pub(crate) mod crawl;
 pub(crate) mod doctor;
 pub(crate) mod exec;
 mod flame;
+mod github;
 mod measure;
 pub(crate) mod observe;
 mod recorder;
@@ -40,6 +43,22 @@ pub(crate) fn print(render: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> an
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => ended.context("cannot write to standard output"),
     }
+}
+
+/// Writes into the file that was asked for, else to standard output.
+pub(crate) fn write(
+    file: Option<&Path>,
+    render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> anyhow::Result<()> {
+    let Some(path) = file else { return print(render) };
+    let written = File::create(path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        render(&mut out)?;
+        out.flush()
+    });
+    written.with_context(|| format!("cannot write {}", path.display()))?;
+    say(&format!("written to {}", path.display()));
+    Ok(())
 }
 
 /// Writes data for programs to standard output.

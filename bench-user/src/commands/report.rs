@@ -1,14 +1,12 @@
 //! `report`: a stored run, rendered again.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
-use anyhow::Context as _;
 use bench_user::cli::{ReportArgs, ReportFormat, StackArgs};
 use bench_user::record::{self, RunRecord};
 use bench_user::report::{self, Format};
 
-use super::{Outcome, flame, print, say};
+use super::{Outcome, flame, write};
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let draws = matches!(args.format, ReportFormat::Folded | ReportFormat::Flamegraph);
@@ -17,31 +15,16 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         "--kind, --target, --connections and --stage choose stacks: add --format flamegraph"
     );
     let record = record::read(&args.run)?;
-    if draws {
-        // The choice may be one of nothing, and then a file must stay as it is.
-        let mut stacks = Vec::new();
-        render(&record, args, &mut stacks)?;
-        write(args, |out| out.write_all(&stacks))?;
+    let file = args.out.as_deref();
+    if draws || args.format == ReportFormat::Junit {
+        // There may be nothing of the kind in the run, and then a file must stay as it is.
+        let mut rendered = Vec::new();
+        render(&record, args, &mut rendered)?;
+        write(file, |out| out.write_all(&rendered))?;
     } else {
-        write(args, |out| render(&record, args, out))?;
+        write(file, |out| render(&record, args, out))?;
     }
     Ok(Outcome::Done)
-}
-
-/// Writes where the flags say.
-fn write(
-    args: &ReportArgs,
-    render: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> anyhow::Result<()> {
-    let Some(path) = &args.out else { return print(render) };
-    let written = File::create(path).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        render(&mut out)?;
-        out.flush()
-    });
-    written.with_context(|| format!("cannot write {}", path.display()))?;
-    say(&format!("written to {}", path.display()));
-    Ok(())
 }
 
 fn render(record: &RunRecord, args: &ReportArgs, out: &mut dyn Write) -> io::Result<()> {
@@ -53,5 +36,7 @@ fn render(record: &RunRecord, args: &ReportArgs, out: &mut dyn Write) -> io::Res
         ReportFormat::Hlog => report::hlog(record, out),
         ReportFormat::Folded => report::folded(record, &flame::choice(&args.stacks), out),
         ReportFormat::Flamegraph => report::flamegraph(record, &flame::choice(&args.stacks), out),
+        ReportFormat::Junit => report::junit(record, out),
+        ReportFormat::Github => report::github_summary(record, report::SUMMARY_MAX, out),
     }
 }

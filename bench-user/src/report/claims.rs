@@ -8,6 +8,12 @@ use crate::record::{ClaimResult, ClaimVerdict, StageClaim};
 /// The claims alone, stage by stage.
 pub(super) fn page(results: &[ClaimResult]) -> Page {
     let mut page = Page::titled(summary(results));
+    add_stages(&mut page, results);
+    page
+}
+
+/// Each claim with its stages.
+pub(super) fn add_stages(page: &mut Page, results: &[ClaimResult]) {
     for result in results {
         page.items(vec![item(result)]);
         if !result.stages.is_empty() {
@@ -15,7 +21,6 @@ pub(super) fn page(results: &[ClaimResult]) -> Page {
         }
         page.items(doubts(result));
     }
-    page
 }
 
 /// One entry a claim, for the report of a run.
@@ -55,7 +60,7 @@ fn item(result: &ClaimResult) -> Item {
 
 /// The sentence of the claim; where several stages gave its answer, with the worst of them, whose
 /// interval decides.
-fn because(result: &ClaimResult) -> String {
+pub(super) fn because(result: &ClaimResult) -> String {
     let such: Vec<&StageClaim> =
         result.stages.iter().filter(|stage| stage.verdict == result.verdict).collect();
     match (such.len(), worst(result, &such)) {

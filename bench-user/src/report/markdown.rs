@@ -21,6 +21,15 @@ pub(super) fn draw(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Draws a page that a click on its name unfolds; `is_open` shows it unfolded at first.
+pub(super) fn fold(name: &str, is_open: bool, page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    let open = if is_open { " open" } else { "" };
+    // Only behind an empty line is what stands in the tag Markdown again.
+    writeln!(out, "<details{open}><summary>{}</summary>\n", escaped(name))?;
+    draw(page, out)?;
+    writeln!(out, "\n</details>")
+}
+
 fn list(items: &[Item], out: &mut dyn Write) -> io::Result<()> {
     for Item { lead, lines } in items {
         let (first, rest) = lines.split_first().map_or(("", &[][..]), |(f, rest)| (f, rest));

@@ -38,6 +38,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 pub use compare::Side;
+pub use export::github::SUMMARY_MAX;
 pub use export::stacks::{StackChoice, StackKind};
 pub use studies::StudyResults;
 pub use study::{Checked, Evidence, EvidenceSide, Known};
@@ -126,6 +127,32 @@ pub fn flamegraph(run: &RunRecord, choice: &StackChoice, out: &mut dyn Write) ->
 /// As [`flamegraph`].
 pub fn sample_flamegraph(sample: &Sample, kind: StackKind, out: &mut dyn Write) -> io::Result<()> {
     Folded::of_sample(sample, kind)?.draw(out)
+}
+
+/// Writes the claims of a run as JUnit XML, a test case each.
+///
+/// # Errors
+/// What the writer says, or one sentence of the kind `InvalidInput` when the run has no claims.
+pub fn junit(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    export::junit::write(run, out)
+}
+
+/// Writes the summary of a step of GitHub Actions: the claims of a run and its report, in at most
+/// `room` bytes; what does not fit is left out with a sentence.
+///
+/// # Errors
+/// What the writer says.
+pub fn github_summary(run: &RunRecord, room: usize, out: &mut dyn Write) -> io::Result<()> {
+    export::github::summary(run, room, out)
+}
+
+/// Writes a workflow command of GitHub Actions for every claim that does not hold: an error where
+/// it fails, else a warning.
+///
+/// # Errors
+/// What the writer says.
+pub fn github_annotations(results: &[ClaimResult], out: &mut dyn Write) -> io::Result<()> {
+    export::github::annotations(results, out)
 }
 
 /// Writes the claims alone, stage by stage.

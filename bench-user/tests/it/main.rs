@@ -1,5 +1,8 @@
 //! What the library and the program do from the outside, without root.
 
+/// Claims for CI systems.
+mod ci;
+
 /// The real program: help, bad arguments, completions, and the README's words about them.
 mod cli;
 

@@ -1,8 +1,10 @@
 //! A run for other tools: its figures as CSV, its histograms as an HdrHistogram interval
-//! log, its stacks for flame graphs.
+//! log, its stacks for flame graphs, its claims for CI systems.
 
 pub(super) mod csv;
+pub(super) mod github;
 pub(super) mod hlog;
+pub(super) mod junit;
 pub(super) mod stacks;
 
 use crate::analyze::levels;
