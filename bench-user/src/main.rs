@@ -39,6 +39,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Crawl(args) => commands::crawl::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::History(args) => commands::history::run(&args),
         Command::Check(args) => commands::check::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
         Command::Study(args) => commands::study::run(&args.command),

@@ -12,6 +12,7 @@ pub mod bootstrap;
 pub(crate) mod builder;
 pub mod catalogue;
 mod climbs;
+pub mod direction;
 pub mod estimate;
 pub mod fitness;
 pub mod hidden_work;

@@ -6,7 +6,9 @@ use clap::Args;
 use url::Url;
 
 use super::value::{address, connections, rate, variable};
-use super::{BuiltinName, ConnectionArgs, ExplainName, FlameArgs, OrOff, OrderName, RequestArgs};
+use super::{
+    BuiltinName, ConnectionArgs, ExplainName, FlameArgs, OrOff, OrderName, OutletArgs, RequestArgs,
+};
 use crate::units::{Bytes, Share, Span};
 
 /// `run`.
@@ -240,7 +242,9 @@ Examples:
   sudo bench-user observe --container web --duration 30s --flamegraph cpu.svg
       draws where its threads were on the CPU
   sudo bench-user observe --container web --json
-      counts until Ctrl-C; prints the blocks of a stage as in run.json")]
+      counts until Ctrl-C; prints the blocks of a stage as in run.json
+  sudo bench-user observe --unit web.service --metrics 127.0.0.1:9464
+      serves the counters so far at http://127.0.0.1:9464/metrics, for Prometheus")]
 pub struct ObserveArgs {
     /// How long to count [default: until Ctrl-C]
     #[arg(long, value_name = "TIME")]
@@ -251,6 +255,9 @@ pub struct ObserveArgs {
     /// Print the blocks of a stage as JSON when it ends, and no lines before
     #[arg(long)]
     pub json: bool,
+    /// Where the figures go while it counts.
+    #[command(flatten)]
+    pub outlets: OutletArgs,
     /// What of it is explained.
     #[command(flatten)]
     pub explain: ExplainArgs,

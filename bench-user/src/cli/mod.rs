@@ -2,6 +2,7 @@
 //! and in the commands.
 
 mod measure;
+mod outlets;
 mod request;
 mod stacks;
 mod stored;
@@ -14,15 +15,17 @@ use clap::{Parser, Subcommand, ValueEnum as _};
 pub use measure::{
     CommandArgs, ExecArgs, ExplainArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs,
 };
+pub use outlets::OutletArgs;
 pub use request::{ConnectionArgs, RequestArgs};
 pub use stacks::{FlameArgs, StackArgs, StackKindName};
 pub use stored::{
-    CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, ReportArgs, ServeArgs,
+    CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, HistoryArgs, ReportArgs,
+    ServeArgs,
 };
 pub use study::{StudyArgs, StudyCleanArgs, StudyCommand, StudyResultsArgs, StudyRunArgs};
 pub use value::{
-    ArrivalsName, BuiltinName, CatchUpName, CheckFormat, ClientName, ExplainName, Format, OrOff,
-    OrderName, ProtocolName, ReportFormat, WebsocketName,
+    ArrivalsName, BuiltinName, CatchUpName, CheckFormat, ClientName, ExplainName, FailOn, Format,
+    HistoryFormat, OrOff, OrderName, ProtocolName, ReportFormat, WebsocketName,
 };
 
 /// Drives a ladder of HTTP load at a server and counts in the kernel what the server's cgroup does
@@ -88,8 +91,10 @@ pub enum Command {
     Crawl(CrawlArgs),
     /// Render a stored run
     Report(ReportArgs),
-    /// Set two stored runs, or targets of them, side by side
+    /// Set two stored runs, or targets or repetitions of them, side by side
     Compare(CompareArgs),
+    /// List the runs of a folder, or the trend of a metric over them
+    History(HistoryArgs),
     /// Check claims against a stored run
     Check(CheckArgs),
     /// Say what this machine can measure and what is missing

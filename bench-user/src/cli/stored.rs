@@ -7,7 +7,8 @@ use clap::Args;
 use clap_complete::Shell;
 use url::Url;
 
-use super::{BuiltinName, CheckFormat, Format, ReportFormat, StackArgs};
+use super::{BuiltinName, CheckFormat, FailOn, Format, HistoryFormat, ReportFormat, StackArgs};
+use crate::units::Share;
 
 /// `crawl`.
 #[derive(Debug, Args)]
@@ -64,16 +65,29 @@ pub struct ReportArgs {
 Examples:
   bench-user compare bench-runs/MONDAY bench-runs/TUESDAY
   bench-user compare bench-runs/ID:node bench-runs/ID:bun
+  bench-user compare bench-runs/ID#1-5 bench-runs/ID#6-10
+      the first repetitions with the later ones: has the machine drifted?
+  bench-user compare base new --fail-on worse --tolerance 5% --format markdown > comment.md
+      for CI: fails where a figure is worse by more than 5 %
 
-RUN:TARGET takes one target of a run.")]
+RUN:TARGET takes one target of a run, RUN#2, RUN#1-5 or RUN#1,3,5 some of its repetitions.
+
+Exit codes: 0 done; with --fail-on worse 0 where nothing is worse, 1 where a figure is, 2 could not
+compare, 3 where one may be or too little could be said.")]
 pub struct CompareArgs {
-    /// The run, or RUN:TARGET, that the other is compared with
+    /// The run (RUN, RUN:TARGET, RUN#REPETITIONS) that the other is compared with
     pub a: String,
-    /// The run, or RUN:TARGET, that is compared
+    /// The run (the same) that is compared
     pub b: String,
     /// How to render it
     #[arg(long, value_enum, default_value_t)]
     pub format: Format,
+    /// Fail where a figure is worse
+    #[arg(long, value_enum)]
+    pub fail_on: Option<FailOn>,
+    /// Fail only where it is worse by more than this, such as 5%
+    #[arg(long, value_name = "SHARE", requires = "fail_on")]
+    pub tolerance: Option<Share>,
 }
 
 /// `check`.
@@ -103,6 +117,38 @@ pub struct CheckArgs {
     /// for each claim that fails and a warning for each that is neither
     #[arg(long)]
     pub github: bool,
+}
+
+/// `history`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  bench-user history
+  bench-user history nightly --metric load.achieved_rps --target node
+      its figure in every run at the newest one's peak, and whether the last differs
+  bench-user history nightly --metric syscalls.per_request --connections 50 --format csv
+
+A trend is of one target at one level. Whether the newest run differs from the one before is said
+by the rule of `compare`, with the conditions that are not the same.")]
+pub struct HistoryArgs {
+    /// Folder of run folders, or of their run.json, also compressed (.gz)
+    #[arg(default_value = "bench-runs")]
+    pub dir: PathBuf,
+    /// Show the trend of this metric, by its name in claims
+    #[arg(long, value_name = "NAME")]
+    pub metric: Option<String>,
+    /// Target that the trend is of [default: the only one of the newest run]
+    #[arg(long, value_name = "NAME", requires = "metric")]
+    pub target: Option<String>,
+    /// Level that the trend is of, by its connections [default: the peak of the newest run]
+    #[arg(long, short, value_name = "N", requires = "metric")]
+    pub connections: Option<u32>,
+    /// How to render it
+    #[arg(long, value_enum, default_value_t)]
+    pub format: HistoryFormat,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
 }
 
 /// `doctor`.

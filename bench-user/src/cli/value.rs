@@ -39,6 +39,27 @@ pub enum Format {
     Json,
 }
 
+/// What a comparison fails on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// A figure that is worse
+    Worse,
+}
+
+/// How the runs of a folder are rendered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum HistoryFormat {
+    /// Tables for a terminal
+    #[default]
+    Text,
+    /// Tables for a document
+    Markdown,
+    /// For programs
+    Json,
+    /// One row a run, for spreadsheets and data frames
+    Csv,
+}
+
 /// How answers to claims are rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum CheckFormat {
@@ -71,6 +92,8 @@ pub enum ReportFormat {
     Folded,
     /// The stacks as a flame graph, an SVG for a browser
     Flamegraph,
+    /// The last stage of each target as series, in the text format of Prometheus
+    Prometheus,
     /// The claims as JUnit XML, a test case for each, for CI systems
     Junit,
     /// The summary of a step of GitHub Actions, in Markdown

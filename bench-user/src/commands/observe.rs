@@ -5,7 +5,7 @@ use std::path::Path;
 use bench_user::cli::ObserveArgs;
 use bench_user::clock;
 use bench_user::fetch::Fetcher;
-use bench_user::ladder::Interrupt;
+use bench_user::ladder::{Interrupt, Waited};
 use bench_user::observe::{Look, ObserverSet, Options, Sample};
 use bench_user::plan::flags;
 use bench_user::report::{self, Format};
@@ -13,6 +13,7 @@ use bench_user::target::{Contact, Exit, StartOptions, Target, TargetKind};
 use bench_user::units::{Bytes, show_count};
 use serde::Serialize;
 
+use super::metrics::{Endpoint, Metrics};
 use super::{Outcome, flame, print, print_json, say};
 
 /// The blocks of a stage, how long was counted, and how the target ended if it did.
@@ -30,6 +31,7 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
         rustix::process::geteuid().is_root(),
         "watching a cgroup takes root: run it as `sudo bench-user observe`"
     );
+    let endpoint = args.outlets.metrics.map(Endpoint::bind).transpose()?;
     let interrupt = Interrupt::install()?;
     let run_id = format!("observe-{}", std::process::id());
     let fetcher = Fetcher::default();
@@ -54,12 +56,14 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     }
     let begin_ns = clock::now_ns();
     observers.begin();
+    let serve = |endpoint: Endpoint| endpoint.serve(&target.handle, &interrupt);
+    let mut metrics = endpoint.map(serve).transpose()?;
     say("observing; Ctrl-C ends");
     let end_ns = args.duration.map_or(u64::MAX, |d| begin_ns.saturating_add(d.as_ns()));
     let mut next = begin_ns;
     loop {
         next = next.saturating_add(args.interval.as_ns().max(1_000_000));
-        let goes_on = interrupt.wait_until(next.min(end_ns));
+        let goes_on = wait(&interrupt, next.min(end_ns), &mut metrics, &mut observers);
         if !goes_on || next >= end_ns {
             break;
         }
@@ -84,6 +88,26 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
         print(|out| report::sample(&sample, Format::Text, out))?;
     }
     Ok(Outcome::Done)
+}
+
+/// Waits until this instant and answers scrapes meanwhile; `false` when a signal ended the wait.
+fn wait(
+    interrupt: &Interrupt,
+    deadline_ns: u64,
+    metrics: &mut Option<Metrics>,
+    observers: &mut ObserverSet,
+) -> bool {
+    loop {
+        match interrupt.wait_until_or_nudge(deadline_ns) {
+            Waited::Reached => return true,
+            Waited::Interrupted => return false,
+            Waited::Nudged => {
+                if let Some(metrics) = metrics {
+                    metrics.answer(|| observers.so_far());
+                }
+            }
+        }
+    }
 }
 
 /// The figures since the line before, `n/a` for what is not measured.

@@ -36,6 +36,7 @@ fn render(record: &RunRecord, args: &ReportArgs, out: &mut dyn Write) -> io::Res
         ReportFormat::Hlog => report::hlog(record, out),
         ReportFormat::Folded => report::folded(record, &flame::choice(&args.stacks), out),
         ReportFormat::Flamegraph => report::flamegraph(record, &flame::choice(&args.stacks), out),
+        ReportFormat::Prometheus => report::prometheus(record, out),
         ReportFormat::Junit => report::junit(record, out),
         ReportFormat::Github => report::github_summary(record, report::SUMMARY_MAX, out),
     }

@@ -32,7 +32,7 @@ use url::Url;
 
 pub use after::After;
 pub use holds::outcome;
-pub use interrupt::Interrupt;
+pub use interrupt::{Interrupt, Waited};
 pub use job::JobRun;
 pub use rest::Before;
 pub use schedule::Climb;

@@ -68,7 +68,9 @@ impl Outcomes {
         self.kinds().iter().map(|(_, count)| count).sum()
     }
 
-    const fn kinds(&self) -> [(&'static str, u64); 7] {
+    /// Requests that failed, by kind; those that none did too.
+    #[must_use]
+    pub const fn kinds(&self) -> [(&'static str, u64); 7] {
         [
             ("connect", self.connect),
             ("tls", self.tls),

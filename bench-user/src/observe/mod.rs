@@ -30,7 +30,7 @@ pub use explained::{
     Softirq, SoftirqTime, Stacks, StillBlocked, SyscallsExplained, ThreadsSplit, TimeSplit,
     Unpaired, UringExplained, WAITS_WITHOUT_SYSCALL, is_opcode,
 };
-pub use ledger::ENDED_KEPT;
+pub use ledger::{ENDED_KEPT, folded_name};
 pub use machine::MachineUse;
 pub use net::{Listener, Net, NetObserver, NetReading};
 pub use options::{Options, Probes};

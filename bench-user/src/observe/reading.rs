@@ -25,6 +25,8 @@ pub(super) enum Extent {
     Edge,
     /// What a look inside the window shows.
     Look { with_threads: bool },
+    /// Inside the window, everything but what explains it.
+    SoFar,
 }
 
 /// Cumulative figures of every instrument at one instant.
@@ -37,7 +39,7 @@ pub(super) struct Reading {
     pub(super) explain: Option<ExplainReading>,
     pub(super) perf: PerfReading,
     pub(super) cgroup: CgroupReading,
-    /// At an edge.
+    /// At an edge, and of all that was counted so far.
     pub(super) net: Option<NetReading>,
     /// At a look.
     pub(super) accept_queue: Option<u64>,

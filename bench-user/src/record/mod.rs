@@ -15,7 +15,7 @@ pub use findings::{
     Analysis, Bottleneck, ClaimResult, ClaimVerdict, Estimate, FoundByClimb, FoundRate,
     LadderFindings, Level, PairFinding, StageClaim, UslFit, Verdict,
 };
-pub use store::{RunDir, StoreError, parse, read};
+pub use store::{RunDir, StoreError, parse, read, text};
 
 use crate::host::HostInfo;
 pub use crate::ladder::{After, Before, JobRun, ServiceUse, StageSample};

@@ -11,7 +11,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown, lchown};
 use std::path::{Path, PathBuf};
 
-pub use self::reading::{parse, read};
+pub use self::reading::{parse, read, text};
 
 use self::reading::decode;
 use super::{RunRecord, SCHEMA};

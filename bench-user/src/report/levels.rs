@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use super::columns::{METRICS, Metric, OF_HELD, OF_JOB};
 use super::figures;
 use crate::analyze::validity::{Judge, asked_and_live};
-use crate::analyze::{self, bootstrap, levels, metrics};
+use crate::analyze::{self, bootstrap, estimate, levels, metrics};
 use crate::plan;
 use crate::record::{
     Analysis, Bottleneck, Estimate, LadderFindings, Level, RunRecord, StageRecord, TargetRecord,
@@ -66,6 +66,23 @@ pub(super) fn ladder<'a>(
             .and_then(|ladder| ladder.levels.iter().find(|level| level.level() == step.level)),
     };
     Ladder { target, findings, rows: levels::steps(run, target).into_iter().map(row).collect() }
+}
+
+/// Any metric of one level, with why no conclusion may rest on it, or why there is no figure.
+pub(super) fn figure(
+    run: &RunRecord,
+    target: &str,
+    at: plan::Level,
+    metric: &str,
+) -> Result<(Estimate, Option<String>), String> {
+    let target = run.targets.iter().find(|t| t.name == target);
+    let target = target.ok_or("it has no such target")?;
+    let step = levels::steps(run, target).into_iter().find(|step| step.level == at);
+    let step = step.ok_or("it has no such stage")?;
+    let measured = estimate::measured(&step.stages, metric);
+    let stages = if measured.is_empty() { &step.stages } else { &measured };
+    let figure = estimate::of_level(stages, metric)?;
+    Ok((figure, step.stages.iter().find_map(|stage| step.judge.is_fit(stage, metric).err())))
 }
 
 /// The title of the column that tells levels apart.

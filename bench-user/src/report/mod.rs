@@ -13,6 +13,7 @@ mod export;
 mod facts;
 mod figures;
 mod findings;
+mod history;
 mod job;
 mod json;
 mod levels;
@@ -37,9 +38,11 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-pub use compare::Side;
+pub use compare::{Repetitions, Side};
 pub use export::github::SUMMARY_MAX;
+pub use export::series::live::{Exposition, Observation};
 pub use export::stacks::{StackChoice, StackKind};
+pub use history::{Asked, Brief, History, Skipped, Trend};
 pub use studies::StudyResults;
 pub use study::{Checked, Evidence, EvidenceSide, Known};
 
@@ -129,6 +132,14 @@ pub fn sample_flamegraph(sample: &Sample, kind: StackKind, out: &mut dyn Write) 
     Folded::of_sample(sample, kind)?.draw(out)
 }
 
+/// Writes the last stage of each target as series, in the text format of Prometheus.
+///
+/// # Errors
+/// What the writer says.
+pub fn prometheus(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(export::prometheus::text(export::series::of_run(run)).as_bytes())
+}
+
 /// Writes the claims of a run as JUnit XML, a test case each.
 ///
 /// # Errors
@@ -163,15 +174,59 @@ pub fn claims(results: &[ClaimResult], format: Format, out: &mut dyn Write) -> i
     draw(results, || claims::page(results), format, out)
 }
 
-/// Writes `b` beside `a`, metric by metric in the stages that both have.
+/// Writes `b` beside `a`, metric by metric in the stages that both have, and gives the exit code
+/// of a comparison that is to fail where something is worse by more than `tolerance` (0.05: 5 %):
+/// 1 where it is, 3 where it may be, else 0.
 ///
 /// # Errors
-/// What the writer says, or one sentence of the kind `InvalidInput` when a target is not in its
-/// run or the two sides have no target in common.
-pub fn compare(a: &Side<'_>, b: &Side<'_>, format: Format, out: &mut dyn Write) -> io::Result<()> {
+/// What the writer says, or one sentence of the kind `InvalidInput` when a target or a repetition
+/// is not in its run or the two sides have no target in common.
+pub fn compare(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    format: Format,
+    tolerance: f64,
+    out: &mut dyn Write,
+) -> io::Result<u8> {
     let comparison = compare::compare(a, b)
         .map_err(|sentence| io::Error::new(io::ErrorKind::InvalidInput, sentence))?;
-    draw(&comparison, || compare::page(&comparison), format, out)
+    match format {
+        Format::Markdown => compare::markdown(&comparison, out)?,
+        _ => draw(&comparison, || compare::page(&comparison), format, out)?,
+    }
+    Ok(compare::exit_code(&comparison, tolerance))
+}
+
+/// Writes the list of a folder's runs.
+///
+/// # Errors
+/// What the writer says.
+pub fn history(history: &History, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    draw(history, || history::page(history), format, out)
+}
+
+/// Writes the list of a folder's runs as comma-separated values, a row each.
+///
+/// # Errors
+/// What the writer says.
+pub fn history_csv(history: &History, out: &mut dyn Write) -> io::Result<()> {
+    history::csv(history, out)
+}
+
+/// Writes the trend of a metric over a folder's runs.
+///
+/// # Errors
+/// What the writer says.
+pub fn trend(trend: &Trend, format: Format, out: &mut dyn Write) -> io::Result<()> {
+    draw(trend, || history::trend_page(trend), format, out)
+}
+
+/// Writes the trend of a metric as comma-separated values, a row for each run.
+///
+/// # Errors
+/// What the writer says.
+pub fn trend_csv(trend: &Trend, out: &mut dyn Write) -> io::Result<()> {
+    history::trend_csv(trend, out)
 }
 
 /// Writes what was observed in one window without load.

@@ -6,6 +6,9 @@ mod ci;
 /// The real program: help, bad arguments, completions, and the README's words about them.
 mod cli;
 
+/// Series for Prometheus.
+mod prometheus;
+
 /// Records made by hand.
 mod runs;
 
@@ -15,11 +18,17 @@ mod golden;
 /// Reports against stored text.
 mod report;
 
+/// Comparisons of repetitions, and what a comparison fails on.
+mod compare;
+
 /// Runs in the formats of other tools.
 mod export;
 
 /// The entries of the fuzz targets, with seeded mutations.
 mod fuzz;
+
+/// The runs of a folder.
+mod history;
 
 /// Stacks for flame graphs.
 mod stacks;

@@ -61,18 +61,18 @@ fn claims_are_reported_stage_by_stage() {
 #[test]
 fn two_targets_of_a_run_are_compared() {
     let run = repeated_five_times();
-    let side = |name| Side { label: "plaintext", run: &run, target: Some(name) };
+    let side = |name| Side { label: "plaintext", run: &run, target: Some(name), repetitions: None };
     check_both("compare-targets", |format, out| {
-        report::compare(&side("lean"), &side("chatty"), format, out)
+        report::compare(&side("lean"), &side("chatty"), format, 0.0, out).map(|_code| ())
     });
 }
 
 #[test]
 fn two_jobs_of_a_run_are_compared() {
     let run = runs::jobs();
-    let side = |name| Side { label: "transform", run: &run, target: Some(name) };
+    let side = |name| Side { label: "transform", run: &run, target: Some(name), repetitions: None };
     check_both("compare-jobs", |format, out| {
-        report::compare(&side("node"), &side("bun"), format, out)
+        report::compare(&side("node"), &side("bun"), format, 0.0, out).map(|_code| ())
     });
 }
 
@@ -112,10 +112,12 @@ fn other_run() -> RunRecord {
 #[test]
 fn two_runs_are_compared_with_their_conditions_first() {
     let (before, after) = (repeated_five_times(), other_run());
-    let a = Side { label: "before", run: &before, target: None };
-    let b = Side { label: "after", run: &after, target: None };
-    check_both("compare-runs", |format, out| report::compare(&a, &b, format, out));
-    let text = written(|out| report::compare(&a, &b, Format::Text, out));
+    let a = Side { label: "before", run: &before, target: None, repetitions: None };
+    let b = Side { label: "after", run: &after, target: None, repetitions: None };
+    check_both("compare-runs", |format, out| {
+        report::compare(&a, &b, format, 0.0, out).map(|_code| ())
+    });
+    let text = written(|out| report::compare(&a, &b, Format::Text, 0.0, out).map(|_code| ()));
     let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what} in\n{text}"));
     assert!(place("kernel") < place("req/s") && place("7.3.0") < place("req/s"));
 }
@@ -123,8 +125,8 @@ fn two_runs_are_compared_with_their_conditions_first() {
 #[test]
 fn a_run_compared_with_itself_shows_no_difference() {
     let run = runs::two_targets();
-    let side = Side { label: "same", run: &run, target: Some("lean") };
-    let json = written(|out| report::compare(&side, &side, Format::Json, out));
+    let side = Side { label: "same", run: &run, target: Some("lean"), repetitions: None };
+    let json = written(|out| report::compare(&side, &side, Format::Json, 0.0, out).map(|_code| ()));
     assert!(!json.contains("higher") && !json.contains("lower"), "{json}");
     assert!(json.contains("no-difference-shown") && json.contains("\"conditions\": []"), "{json}");
 }
@@ -138,9 +140,10 @@ fn a_count_with_missed_events_carries_no_difference() {
     }
     let level = missed.analysis.as_mut().unwrap().ladders[0].levels.first_mut().unwrap();
     level.metrics.get_mut("syscalls.per_request").unwrap().value *= 9.0;
-    let side = |label, run| Side { label, run, target: Some("lean") };
+    let side = |label, run| Side { label, run, target: Some("lean"), repetitions: None };
     let text = written(|out| {
-        report::compare(&side("before", &run), &side("after", &missed), Format::Text, out)
+        report::compare(&side("before", &run), &side("after", &missed), Format::Text, 0.0, out)
+            .map(|_code| ())
     });
     let line = text.lines().find(|line| line.contains("syscalls/req")).unwrap();
     assert!(line.contains("+800%") && line.ends_with("no conclusion: see below"), "{text}");
@@ -150,8 +153,8 @@ fn a_count_with_missed_events_carries_no_difference() {
 #[test]
 fn a_target_that_is_not_there_is_said_with_those_that_are() {
     let run = runs::two_targets();
-    let side = |target| Side { label: "run", run: &run, target: Some(target) };
-    let error = report::compare(&side("lean"), &side("node"), Format::Text, &mut Vec::new());
+    let side = |target| Side { label: "run", run: &run, target: Some(target), repetitions: None };
+    let error = report::compare(&side("lean"), &side("node"), Format::Text, 0.0, &mut Vec::new());
     let error = error.unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
     assert_eq!(error.to_string(), "run has no target `node`: it has lean, chatty");

@@ -21,6 +21,7 @@ mod net;
 mod netns;
 mod odd;
 mod offcpu;
+mod outlets;
 mod own_cost;
 mod perf;
 mod place;
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         identities::tests(),
         cgroup::tests(),
         threads::tests(),
+        outlets::tests(),
         target::tests(),
         stacks::tests(),
         store::tests(),

@@ -40,7 +40,7 @@ impl Ended {
     }
 
     fn enter(&mut self, row: &Thread) {
-        let mut name = folded(&row.comm);
+        let mut name = folded_name(&row.comm);
         if self.groups.len() >= GROUPS && !self.groups.contains_key(&name) {
             OTHERS.clone_into(&mut name);
         }
@@ -82,8 +82,9 @@ impl Ended {
     }
 }
 
-/// A name with `*` for digits at its end.
-fn folded(comm: &str) -> String {
+/// The name of a thread with `*` for digits at its end, so that those of a pool have one name.
+#[must_use]
+pub fn folded_name(comm: &str) -> String {
     let stem = comm.trim_end_matches(|c: char| c.is_ascii_digit());
     if stem.len() == comm.len() { comm.to_owned() } else { format!("{stem}*") }
 }
@@ -94,9 +95,9 @@ mod tests {
 
     #[test]
     fn digits_at_the_end_of_a_name_are_folded_and_no_others() {
-        assert_eq!(folded("worker-17"), "worker-*");
-        assert_eq!(folded("h2spec"), "h2spec");
-        assert_eq!(folded("42"), "*");
+        assert_eq!(folded_name("worker-17"), "worker-*");
+        assert_eq!(folded_name("h2spec"), "h2spec");
+        assert_eq!(folded_name("42"), "*");
     }
 
     #[test]

@@ -35,8 +35,8 @@ use bench_ebpf::abi::{Books, ThreadEntry, ThreadKey};
 
 pub(super) use books::minus;
 use books::plus;
-pub use ended::ENDED_KEPT;
 use ended::Ended;
+pub use ended::{ENDED_KEPT, folded_name};
 use known::{End, Known, share};
 use shown::Shown;
 

@@ -164,6 +164,16 @@ impl ObserverSet {
         look
     }
 
+    /// What the window has until now, without what explains it; it goes on. `None` when none was
+    /// begun.
+    pub fn so_far(&mut self) -> Option<Sample> {
+        let begin = self.begin.take()?;
+        let now = self.read(Extent::SoFar);
+        let sample = self.between(&begin, now);
+        self.begin = Some(begin);
+        Some(sample)
+    }
+
     /// The window ends; `None` when none had begun.
     pub fn end(&mut self) -> Option<Sample> {
         let now = self.read(Extent::Edge);
@@ -176,33 +186,41 @@ impl ObserverSet {
         if let Measured::Value(bpf) = &mut self.bpf {
             bpf.flush_log();
         }
+        let explain = match self.bpf.why() {
+            None => now.explained_since(&begin, now.at_ns - begin.at_ns),
+            Some(why) => Explained::unavailable(&self.explain, why),
+        };
+        let sample = self.between(&begin, now);
+        let ObserverCost { user_cpu_ns, read_ns, lost, .. } = sample.observer_cost;
+        let observer_cost = ObserverCost { user_cpu_ns, read_ns, lost, ..self.calibrated_cost() };
+        Some(Sample { explain, observer_cost, ..sample })
+    }
+
+    /// All but explanations and what a calibration found.
+    fn between(&mut self, begin: &Reading, now: Reading) -> Sample {
         let window_ns = now.at_ns - begin.at_ns;
         let cpus = now.books.value().and_then(|_| self.cpus_allowed(window_ns));
-        let cgroup = now.cgroup_since(&begin, (cpus, self.pids_peak), window_ns);
+        let cgroup = now.cgroup_since(begin, (cpus, self.pids_peak), window_ns);
         let perf = now.perf.since(&begin.perf);
         let cost = ObserverCost {
             user_cpu_ns: now.own_cpu_ns - begin.own_cpu_ns,
             read_ns: now.took_ns + begin.took_ns,
-            lost: self.lost(&now, &begin),
-            ..self.calibrated_cost()
+            lost: self.lost(&now, begin),
+            ..ObserverCost::default()
         };
-        let explain = match self.bpf.why() {
-            None => now.explained_since(&begin, window_ns),
-            Some(why) => Explained::unavailable(&self.explain, why),
-        };
-        Some(Sample {
+        Sample {
             window_ns,
-            machine: now.machine_since(&begin),
-            net: now.net_since(&begin, &self.net),
-            syscalls: now.syscall_block_since(&begin, window_ns),
-            sched: now.sched_since(&begin, &perf, window_ns),
+            machine: now.machine_since(begin),
+            net: now.net_since(begin, &self.net),
+            syscalls: now.syscall_block_since(begin, window_ns),
+            sched: now.sched_since(begin, &perf, window_ns),
             ended: now.books.clone().map(|_| self.ledger.ended()),
             threads: now.books.map(|_| self.ledger.threads(window_ns)),
             perf,
             cgroup,
-            explain,
+            explain: Explained::default(),
             observer_cost: cost,
-        })
+        }
     }
 
     fn lost(&self, now: &Reading, begin: &Reading) -> BTreeMap<String, u64> {
@@ -232,7 +250,9 @@ mod tests {
         let options = Options { explain: vec![Explain::OffCpu], ..Options::default() };
         let mut set = ObserverSet::attach(&target, &options);
         set.begin();
-        let explain = set.end().expect("a window was begun").explain;
+        let so_far = set.so_far().expect("a window was begun");
+        assert_eq!(so_far.explain, Explained::default());
+        let explain = set.end().expect("a window goes on after a look at it").explain;
         let why = explain.off_cpu.as_ref().and_then(Measured::why);
         assert_eq!(why, Some("no cgroup of its own"));
         assert!(explain.stacks.is_none(), "it was not asked for");

@@ -20,15 +20,16 @@ impl ObserverSet {
         };
         let perf = self.perf.read();
         let cgroup = self.cgroup.read();
-        let books = if let Extent::Edge | Extent::Look { with_threads: true } = extent {
-            self.read_threads()
-        } else {
-            self.take_ended_threads();
-            Measured::unavailable("left out of this look: there are too many threads")
-        };
+        let books =
+            if let Extent::Edge | Extent::SoFar | Extent::Look { with_threads: true } = extent {
+                self.read_threads()
+            } else {
+                self.take_ended_threads();
+                Measured::unavailable("left out of this look: there are too many threads")
+            };
         let explain = self.explain(extent);
         let (net, machine, accept_queue) = match extent {
-            Extent::Edge => (Some(self.net.read()), machine::read(), None),
+            Extent::Edge | Extent::SoFar => (Some(self.net.read()), machine::read(), None),
             Extent::Look { .. } => (None, Measured::default(), self.net.look()),
         };
         let took_ns = clock::now_ns() - at_ns;
@@ -54,7 +55,7 @@ impl ObserverSet {
         let Measured::Value(bpf) = &mut self.bpf else { return None };
         match extent {
             Extent::Edge => Some(bpf.explain()),
-            Extent::Look { .. } => {
+            Extent::Look { .. } | Extent::SoFar => {
                 bpf.look_at_processes(false);
                 None
             }

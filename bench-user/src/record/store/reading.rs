@@ -21,15 +21,23 @@ const GZIP: &str = "gz";
 /// [`StoreError::Missing`], [`StoreError::Schema`] for another version of the format,
 /// [`StoreError::NotARecord`] with the place of the problem, or what the kernel said.
 pub fn read(path: &Path) -> Result<RunRecord, StoreError> {
+    parse(&text(path)?, &file_at(path))
+}
+
+/// The text of a record, not looked at, for who wants to know little of many.
+///
+/// # Errors
+/// [`StoreError::Missing`], [`StoreError::NotARecord`] where it cannot be decompressed, or what the
+/// kernel said.
+pub fn text(path: &Path) -> Result<Vec<u8>, StoreError> {
     let file = file_at(path);
-    let text = bytes(&file).map_err(|cause| match cause.kind() {
+    bytes(&file).map_err(|cause| match cause.kind() {
         io::ErrorKind::NotFound => StoreError::Missing(path.to_path_buf()),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-            StoreError::NotARecord { path: file.clone(), problem: cause.to_string() }
+            StoreError::NotARecord { path: file, problem: cause.to_string() }
         }
         _ => io_error("read", &file, cause),
-    })?;
-    parse(&text, &file)
+    })
 }
 
 fn file_at(path: &Path) -> PathBuf {

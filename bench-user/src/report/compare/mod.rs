@@ -3,23 +3,31 @@
 //! A difference is said only where an interval excludes zero. Inside one run the interval of
 //! the change is the analysis's own, which knows how the repetitions were interleaved. Between
 //! two runs, and for pairs that the analysis does not have, it is the widest change that both
-//! medians' intervals allow, so it errs towards "no difference shown".
+//! medians' intervals allow, so it errs towards "no difference shown". Between repetitions of one
+//! run the repetitions of either side are drawn on their own, as the analysis does it.
 
 mod conditions;
+mod gate;
 mod page;
+mod reading;
+mod repetitions;
 mod sides;
 
 use serde::Serialize;
 
-use self::conditions::Condition;
+pub(super) use self::conditions::Condition;
+pub(super) use self::reading::{Reading, Verdict};
+use self::reading::{between_runs, reading, turned};
+pub use self::repetitions::Repetitions;
 use super::columns::Metric;
 use super::levels::{self, Ladder, Row};
-use crate::analyze::{bootstrap, estimate};
+use crate::analyze::estimate;
 use crate::measured::Measured;
-use crate::plan::Level;
+use crate::plan::{Level, Order};
 use crate::record::{Estimate, PairFinding, RunRecord};
 
-pub(super) use page::page;
+pub(super) use gate::exit_code;
+pub(super) use page::{markdown, page, said};
 
 /// One side of a comparison.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +38,8 @@ pub struct Side<'a> {
     pub run: &'a RunRecord,
     /// One target of it; `None`: every target that both runs have.
     pub target: Option<&'a str>,
+    /// Some of its repetitions; `None`: all that count.
+    pub repetitions: Option<&'a Repetitions>,
 }
 
 /// Everything that a comparison says.
@@ -83,42 +93,77 @@ pub(super) struct MetricPair {
     pub(super) change: Option<Estimate>,
     /// What may be said.
     pub(super) reading: Reading,
+    /// The same in a word: better, worse, no difference shown, or, where neither is better, that
+    /// it differs; `null` where nothing may be said.
+    pub(super) verdict: Option<Verdict>,
     /// Why no conclusion may rest on it; `null` when one may.
     pub(super) unfit: Option<String>,
 }
 
-/// What may be said of a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Reading {
-    /// The whole interval is above zero, over enough repetitions.
-    Higher,
-    /// The whole interval is below zero, over enough repetitions.
-    Lower,
-    /// The interval is above zero but rests on too few repetitions for a conclusion.
-    PerhapsHigher,
-    /// The interval is below zero but rests on too few repetitions for a conclusion.
-    PerhapsLower,
-    /// The interval does not exclude zero.
-    NoDifferenceShown,
-    /// There is no interval: nothing may be said.
-    NoInterval,
-    /// A stage is not fit to carry a conclusion; `unfit` says why.
-    NotFit,
-    /// There is no change to speak of.
-    Unavailable,
+/// The change of a metric between two runs, and what may be said of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Difference {
+    /// (b - a) / a; `null` where `a` is zero.
+    pub(super) change: Option<Estimate>,
+    /// What may be said.
+    pub(super) reading: Reading,
+    /// The same in a word; `null` where nothing may be said.
+    pub(super) verdict: Option<Verdict>,
+    /// Why no conclusion may rest on it; `null` when one may.
+    pub(super) unfit: Option<String>,
 }
 
-/// Compares; the error is one sentence about a target that is not there.
+/// The change from one run's figure to another's.
+pub(super) fn difference(
+    metric: &str,
+    a: &Estimate,
+    b: &Estimate,
+    unfit: Option<String>,
+) -> Difference {
+    let change = between_runs(a, b);
+    let reading = reading(change, unfit.is_none());
+    Difference { change, reading, verdict: reading.verdict(metric), unfit }
+}
+
+/// Conditions of a target that differ between two runs.
+pub(super) fn conditions_between(a: &RunRecord, b: &RunRecord, target: &str) -> Vec<Condition> {
+    let find = |run: &'_ RunRecord| run.targets.iter().position(|t| t.name == target);
+    let targets: Vec<_> = match (find(a), find(b)) {
+        (Some(at_a), Some(at_b)) => vec![(&a.targets[at_a], &b.targets[at_b])],
+        _ => Vec::new(),
+    };
+    conditions::differences(a, b, &targets)
+}
+
+/// Where the change of a metric comes from.
+#[derive(Debug, Clone, Copy)]
+enum Source<'a> {
+    /// The analysis of the one run that both sides are of, whose targets may be interleaved.
+    Within(&'a [PairFinding]),
+    /// The repetitions of one run that either side has.
+    Repetitions,
+    /// The medians of two runs.
+    Medians,
+}
+
+/// Compares; the error is one sentence about a target or a repetition that is not there.
 pub(super) fn compare(a: &Side<'_>, b: &Side<'_>) -> Result<Comparison, String> {
+    let (run_a, run_b) = (repetitions::chosen(a)?, repetitions::chosen(b)?);
+    let (a, b) = (&Side { run: &run_a, ..*a }, &Side { run: &run_b, ..*b });
     let targets = sides::pairs(a, b)?;
     let (found_a, found_b) = (levels::analysis(a.run), levels::analysis(b.run));
+    let source = if a.run.id != b.run.id {
+        Source::Medians
+    } else if a.repetitions.is_none() && b.repetitions.is_none() {
+        // Only repetitions of one run were interleaved with each other.
+        Source::Within(&found_a.pairs)
+    } else {
+        Source::Repetitions
+    };
     let pairs = targets.iter().map(|(target_a, target_b)| {
         let ladder_a = levels::ladder(a.run, &found_a, target_a);
         let ladder_b = levels::ladder(b.run, &found_b, target_b);
-        // Only repetitions of one run were interleaved with each other.
-        let within = if a.run.id == b.run.id { &found_a.pairs[..] } else { &[] };
-        pair(&ladder_a, &ladder_b, within)
+        pair(&ladder_a, &ladder_b, source)
     });
     Ok(Comparison {
         a: a.label.into(),
@@ -128,7 +173,7 @@ pub(super) fn compare(a: &Side<'_>, b: &Side<'_>) -> Result<Comparison, String> 
     })
 }
 
-fn pair(a: &Ladder<'_>, b: &Ladder<'_>, within: &[PairFinding]) -> Pair {
+fn pair(a: &Ladder<'_>, b: &Ladder<'_>, source: Source<'_>) -> Pair {
     let (name_a, name_b) = (&a.target.name, &b.target.name);
     let only = |these: &Ladder<'_>, those: &Ladder<'_>| {
         let lacks = |row: &&Row<'_>| those.rows.iter().all(|r| r.at != row.at);
@@ -138,7 +183,11 @@ fn pair(a: &Ladder<'_>, b: &Ladder<'_>, within: &[PairFinding]) -> Pair {
         let at = row_a.at;
         let row_b = b.rows.iter().find(|row| row.at == at)?;
         let metric = |metric: &Metric| {
-            let found = within_run(within, (name_a, name_b), at, metric.name);
+            let found = match source {
+                Source::Within(pairs) => within_run(pairs, (name_a, name_b), at, metric.name),
+                Source::Repetitions => between_repetitions(row_a, row_b, metric.name),
+                Source::Medians => None,
+            };
             metric_pair(metric, row_a, row_b, found)
         };
         Some(StagePair { at, metrics: levels::shown(&a.rows).iter().map(metric).collect() })
@@ -152,6 +201,13 @@ fn pair(a: &Ladder<'_>, b: &Ladder<'_>, within: &[PairFinding]) -> Pair {
     }
 }
 
+/// Of one run and nothing interleaved: every side is drawn on its own.
+fn between_repetitions(a: &Row<'_>, b: &Row<'_>, metric: &str) -> Option<Estimate> {
+    let (a, b) = (&a.stages, &b.stages);
+    let (a, b) = (estimate::measured(a, metric), estimate::measured(b, metric));
+    estimate::change(&b, &a, metric, Order::Serial).ok()
+}
+
 fn metric_pair(metric: &Metric, a: &Row<'_>, b: &Row<'_>, found: Option<Estimate>) -> MetricPair {
     let unfit = a.unfit(metric).or_else(|| b.unfit(metric));
     let (a, b) = (a.figure(metric), b.figure(metric));
@@ -159,27 +215,15 @@ fn metric_pair(metric: &Metric, a: &Row<'_>, b: &Row<'_>, found: Option<Estimate
         (Ok(a), Ok(b)) => found.or_else(|| between_runs(a, b)),
         _ => None,
     };
+    let reading = reading(change, unfit.is_none());
     MetricPair {
         metric: metric.name,
         a: a.map(|e| e.value).into(),
         b: b.map(|e| e.value).into(),
         change,
-        reading: reading(change, unfit.is_none()),
+        reading,
+        verdict: reading.verdict(metric.name),
         unfit,
-    }
-}
-
-fn reading(change: Option<Estimate>, fit: bool) -> Reading {
-    let Some(change) = change else { return Reading::Unavailable };
-    let enough = estimate::differs(&change);
-    match (change.low, change.high) {
-        _ if !fit => Reading::NotFit,
-        (Some(low), _) if low > 0.0 && enough => Reading::Higher,
-        (Some(low), _) if low > 0.0 => Reading::PerhapsHigher,
-        (_, Some(high)) if high < 0.0 && enough => Reading::Lower,
-        (_, Some(high)) if high < 0.0 => Reading::PerhapsLower,
-        (Some(_), Some(_)) => Reading::NoDifferenceShown,
-        _ => Reading::NoInterval,
     }
 }
 
@@ -197,71 +241,4 @@ fn within_run(
         pairs.iter().find(is).map(|pair| pair.change)
     };
     find(b, a).or_else(|| turned(find(a, b)?))
-}
-
-/// The change of y against x from that of x against y: 1 + c becomes 1 / (1 + c), and the ends
-/// of the interval change places.
-fn turned(change: Estimate) -> Option<Estimate> {
-    let turn = |c: f64| (c > -1.0).then(|| 1.0 / (1.0 + c) - 1.0);
-    Some(Estimate {
-        value: turn(change.value)?,
-        low: change.high.and_then(turn),
-        high: change.low.and_then(turn),
-        ..change
-    })
-}
-
-/// The relative change between two medians, with the widest interval that theirs allow.
-fn between_runs(a: &Estimate, b: &Estimate) -> Option<Estimate> {
-    Some(Estimate {
-        value: bootstrap::relative(b.value, a.value)?,
-        low: b.low.zip(a.high).and_then(|(b, a)| bootstrap::relative(b, a)),
-        high: b.high.zip(a.low).and_then(|(b, a)| bootstrap::relative(b, a)),
-        repetitions: a.repetitions.min(b.repetitions),
-        within_stage: a.within_stage || b.within_stage,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn an_estimate(value: f64, low: f64, high: f64) -> Estimate {
-        Estimate { value, low: Some(low), high: Some(high), repetitions: 5, within_stage: false }
-    }
-
-    #[test]
-    fn two_runs_differ_only_when_their_intervals_are_apart() {
-        let a = an_estimate(100.0, 90.0, 110.0);
-        let apart = between_runs(&a, &an_estimate(200.0, 190.0, 210.0)).unwrap();
-        assert_eq!(apart.value, 1.0);
-        assert!((apart.low.unwrap() - (190.0 / 110.0 - 1.0)).abs() < 1e-12);
-        assert!((apart.high.unwrap() - (210.0 / 90.0 - 1.0)).abs() < 1e-12);
-        assert_eq!(reading(Some(apart), true), Reading::Higher);
-        assert_eq!(reading(Some(apart), false), Reading::NotFit);
-        for weak in [Estimate { repetitions: 3, ..apart }, Estimate { within_stage: true, ..apart }]
-        {
-            assert_eq!(reading(Some(weak), true), Reading::PerhapsHigher);
-        }
-        let touching = between_runs(&a, &an_estimate(120.0, 105.0, 125.0));
-        assert_eq!(reading(touching, true), Reading::NoDifferenceShown);
-        assert_eq!(reading(between_runs(&a, &an_estimate(50.0, 40.0, 60.0)), true), Reading::Lower);
-    }
-
-    #[test]
-    fn a_change_turned_round_twice_is_itself() {
-        let there = an_estimate(-0.5, -0.6, -0.4);
-        let back = turned(there).unwrap();
-        assert_eq!((back.value, back.low), (1.0, Some(1.0 / 0.6 - 1.0)));
-        let again = turned(back).unwrap();
-        assert!((again.low.unwrap() + 0.6).abs() < 1e-12 && again.value == -0.5);
-    }
-
-    #[test]
-    fn without_an_interval_or_from_zero_nothing_is_said() {
-        let bare = Estimate { low: None, high: None, ..an_estimate(1.0, 0.0, 0.0) };
-        assert_eq!(reading(between_runs(&bare, &bare), true), Reading::NoInterval);
-        let zero = an_estimate(0.0, 0.0, 0.0);
-        assert_eq!(reading(between_runs(&zero, &bare), true), Reading::Unavailable);
-    }
 }

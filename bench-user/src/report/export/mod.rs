@@ -1,10 +1,12 @@
 //! A run for other tools: its figures as CSV, its histograms as an HdrHistogram interval
-//! log, its stacks for flame graphs, its claims for CI systems.
+//! log, its stacks for flame graphs, its claims for CI systems, its last stages as series for Prometheus.
 
 pub(super) mod csv;
 pub(super) mod github;
 pub(super) mod hlog;
 pub(super) mod junit;
+pub(super) mod prometheus;
+pub(super) mod series;
 pub(super) mod stacks;
 
 use crate::analyze::levels;
