@@ -39,6 +39,12 @@ pub fn wall_rfc3339() -> String {
     humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string()
 }
 
+/// Nanoseconds since 1970 in UTC, for those who are told when something was.
+#[must_use]
+pub fn wall_ns() -> u64 {
+    read(ClockId::Realtime)
+}
+
 /// The same length of time, or instant, as the kernel's calls take it.
 #[must_use]
 pub fn timespec(ns: u64) -> Timespec {
@@ -51,7 +57,7 @@ pub fn timespec(ns: u64) -> Timespec {
 
 fn read(clock: ClockId) -> u64 {
     let t = clock_gettime(clock);
-    let seconds = u64::try_from(t.tv_sec).expect("these clocks start at zero");
+    let seconds = u64::try_from(t.tv_sec).expect("these clocks are past zero");
     let nanos = u64::try_from(t.tv_nsec).expect("nanoseconds are within a second");
     seconds * 1_000_000_000 + nanos
 }

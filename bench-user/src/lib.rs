@@ -38,7 +38,8 @@ pub mod distribution;
 /// TLS from the client's side.
 pub mod tls;
 
-/// One GET, or a connection alone, for readiness and crawling; never used inside a stage.
+/// One GET, or a connection alone, for readiness and crawling, or one POST to a collector of
+/// metrics; never used inside a stage.
 pub mod fetch;
 
 /// The command line: types and help text only.

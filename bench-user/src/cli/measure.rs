@@ -244,7 +244,7 @@ Examples:
   sudo bench-user observe --container web --json
       counts until Ctrl-C; prints the blocks of a stage as in run.json
   sudo bench-user observe --unit web.service --metrics 127.0.0.1:9464
-      serves the counters so far at http://127.0.0.1:9464/metrics, for Prometheus")]
+      serves the counters so far, for Prometheus; --otlp pushes them to OpenTelemetry's collector")]
 pub struct ObserveArgs {
     /// How long to count [default: until Ctrl-C]
     #[arg(long, value_name = "TIME")]

@@ -10,6 +10,10 @@ pub struct OutletArgs {
     /// Serve the counters so far at /metrics of this loopback address; port 0 takes a free one
     #[arg(long, value_name = "HOST:PORT", value_parser = loopback)]
     pub metrics: Option<SocketAddr>,
+    /// Push the counters so far to an OpenTelemetry collector by OTLP over HTTP [default:
+    /// $OTEL_EXPORTER_OTLP_ENDPOINT, else http://127.0.0.1:4318]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "")]
+    pub otlp: Option<String>,
 }
 
 /// An address that only this machine reaches: what is served has neither TLS nor a password.

@@ -43,6 +43,7 @@ Examples:
   bench-user report bench-runs/ID --format folded --kind offcpu > waits.folded
   bench-user report bench-runs/ID --format junit --out claims.xml
   bench-user report bench-runs/ID --format github >> \"$GITHUB_STEP_SUMMARY\"
+  bench-user report bench-runs/ID --otlp http://127.0.0.1:4318
 
 In CSV an empty cell was not measured, or is a percentile that the samples do not support.")]
 pub struct ReportArgs {
@@ -54,6 +55,16 @@ pub struct ReportArgs {
     /// Write into this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Push the last stage of each target to an OpenTelemetry collector by OTLP over HTTP instead
+    /// [default: $OTEL_EXPORTER_OTLP_ENDPOINT, else http://127.0.0.1:4318]
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = ["format", "out"]
+    )]
+    pub otlp: Option<String>,
     /// Which stacks are written.
     #[command(flatten)]
     pub stacks: StackArgs,

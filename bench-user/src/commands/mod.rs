@@ -21,6 +21,7 @@ pub(crate) mod history;
 mod measure;
 mod metrics;
 pub(crate) mod observe;
+mod otlp;
 mod recorder;
 pub(crate) mod report;
 pub(crate) mod run;

@@ -5,15 +5,17 @@ use std::path::Path;
 use bench_user::cli::ObserveArgs;
 use bench_user::clock;
 use bench_user::fetch::Fetcher;
+use bench_user::host;
 use bench_user::ladder::{Interrupt, Waited};
 use bench_user::observe::{Look, ObserverSet, Options, Sample};
 use bench_user::plan::flags;
 use bench_user::report::{self, Format};
-use bench_user::target::{Contact, Exit, StartOptions, Target, TargetKind};
+use bench_user::target::{Contact, Exit, StartOptions, Target, TargetHandle, TargetKind};
 use bench_user::units::{Bytes, show_count};
 use serde::Serialize;
 
 use super::metrics::{Endpoint, Metrics};
+use super::otlp::{self, Collector, Pusher};
 use super::{Outcome, flame, print, print_json, say};
 
 /// The blocks of a stage, how long was counted, and how the target ended if it did.
@@ -32,6 +34,8 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
         "watching a cgroup takes root: run it as `sudo bench-user observe`"
     );
     let endpoint = args.outlets.metrics.map(Endpoint::bind).transpose()?;
+    let collect = |flag: &String| Collector::find(flag, &otlp::variable);
+    let collector = args.outlets.otlp.as_ref().map(collect).transpose()?;
     let interrupt = Interrupt::install()?;
     let run_id = format!("observe-{}", std::process::id());
     let fetcher = Fetcher::default();
@@ -56,14 +60,13 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     }
     let begin_ns = clock::now_ns();
     observers.begin();
-    let serve = |endpoint: Endpoint| endpoint.serve(&target.handle, &interrupt);
-    let mut metrics = endpoint.map(serve).transpose()?;
+    let mut outlets = Outlets::open(endpoint, collector, &target.handle, &interrupt)?;
     say("observing; Ctrl-C ends");
     let end_ns = args.duration.map_or(u64::MAX, |d| begin_ns.saturating_add(d.as_ns()));
     let mut next = begin_ns;
     loop {
         next = next.saturating_add(args.interval.as_ns().max(1_000_000));
-        let goes_on = wait(&interrupt, next.min(end_ns), &mut metrics, &mut observers);
+        let goes_on = outlets.wait(&interrupt, next.min(end_ns), &mut observers);
         if !goes_on || next >= end_ns {
             break;
         }
@@ -82,6 +85,7 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     let exit = target.poll_exit();
     drop(target);
     flame::draw(&args.flame, &sample)?;
+    outlets.close(&sample);
     if args.json {
         print_json(&Observed { wall_ns, exit, sample: &sample })?;
     } else {
@@ -90,22 +94,53 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Waits until this instant and answers scrapes meanwhile; `false` when a signal ended the wait.
-fn wait(
-    interrupt: &Interrupt,
-    deadline_ns: u64,
-    metrics: &mut Option<Metrics>,
-    observers: &mut ObserverSet,
-) -> bool {
-    loop {
-        match interrupt.wait_until_or_nudge(deadline_ns) {
-            Waited::Reached => return true,
-            Waited::Interrupted => return false,
-            Waited::Nudged => {
-                if let Some(metrics) = metrics {
-                    metrics.answer(|| observers.so_far());
+/// Where figures go while they are counted.
+struct Outlets {
+    metrics: Option<Metrics>,
+    pusher: Option<Pusher>,
+}
+
+impl Outlets {
+    fn open(
+        endpoint: Option<Endpoint>,
+        collector: Option<Collector>,
+        target: &TargetHandle,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
+        let metrics = endpoint.map(|endpoint| endpoint.serve(target, interrupt)).transpose()?;
+        let push = |to| Pusher::start(to, target, &host::environment::look(), &otlp::variable);
+        Ok(Self { metrics, pusher: collector.map(push).transpose()? })
+    }
+
+    /// Waits until this instant, answers scrapes and pushes meanwhile; `false` when a signal ended
+    /// the wait.
+    fn wait(
+        &mut self,
+        interrupt: &Interrupt,
+        deadline_ns: u64,
+        observers: &mut ObserverSet,
+    ) -> bool {
+        loop {
+            let due_ns = self.pusher.as_ref().map_or(u64::MAX, Pusher::due_ns);
+            let waited = interrupt.wait_until_or_nudge(deadline_ns.min(due_ns));
+            match (waited, &mut self.metrics, &mut self.pusher) {
+                (Waited::Interrupted, ..) => return false,
+                (Waited::Nudged, Some(metrics), _) => metrics.answer(|| observers.so_far()),
+                (Waited::Nudged, None, _) => {}
+                (Waited::Reached, _, Some(pusher)) if due_ns < deadline_ns => {
+                    if let Some(sample) = observers.so_far() {
+                        pusher.push(&sample);
+                    }
                 }
+                (Waited::Reached, ..) => return true,
             }
+        }
+    }
+
+    /// Hands on the whole.
+    fn close(self, sample: &Sample) {
+        if let Some(pusher) = self.pusher {
+            pusher.finish(sample);
         }
     }
 }

@@ -6,7 +6,8 @@ use bench_user::cli::{ReportArgs, ReportFormat, StackArgs};
 use bench_user::record::{self, RunRecord};
 use bench_user::report::{self, Format};
 
-use super::{Outcome, flame, write};
+use super::otlp::{self, Collector};
+use super::{Outcome, flame, say, write};
 
 pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     let draws = matches!(args.format, ReportFormat::Folded | ReportFormat::Flamegraph);
@@ -15,6 +16,12 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
         "--kind, --target, --connections and --stage choose stacks: add --format flamegraph"
     );
     let record = record::read(&args.run)?;
+    if let Some(flag) = &args.otlp {
+        let collector = Collector::find(flag, &otlp::variable)?;
+        collector.push_run(&record)?;
+        say(&format!("metrics pushed to {}", collector.url()));
+        return Ok(Outcome::Done);
+    }
     let file = args.out.as_deref();
     if draws || args.format == ReportFormat::Junit {
         // There may be nothing of the kind in the run, and then a file must stay as it is.

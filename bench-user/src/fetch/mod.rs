@@ -1,5 +1,5 @@
 //! One GET over a connection of its own, or a connection alone: for readiness, crawling and health
-//! checks; over TLS and in HTTP/2 where the load is.
+//! checks; over TLS and in HTTP/2 where the load is. One POST, to hand figures to a collector.
 //!
 //! Follows no redirect, keeps no connection, asks for no encoding. Not used inside a stage:
 //! every hidden request would be in the server's counts.
@@ -15,10 +15,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty, Limited};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::client::conn::http1::Builder;
 use hyper::header::{HOST, USER_AGENT};
-use hyper::{HeaderMap, Request, Response, body::Incoming};
+use hyper::{HeaderMap, Method, Request, Response, body::Incoming};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -116,11 +116,15 @@ impl Fetcher {
     /// # Errors
     /// One of [`FetchError`]; a status such as 404 is an answer, not an error.
     pub fn get(&self, url: &Url, timeout: Duration) -> Result<Fetched, FetchError> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|e| FetchError::Connect(authority(url), e))?;
-        runtime.block_on(self.get_async(url, timeout))
+        runtime(url)?.block_on(self.get_async(url, timeout))
+    }
+
+    /// Posts `body` in HTTP/1.1 and waits for the whole answer.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub fn post(&self, url: &Url, body: Bytes, timeout: Duration) -> Result<Fetched, FetchError> {
+        runtime(url)?.block_on(self.question(url, Some(body), timeout))
     }
 
     /// The same inside a runtime.
@@ -128,8 +132,17 @@ impl Fetcher {
     /// # Errors
     /// As [`Self::get`].
     pub async fn get_async(&self, url: &Url, timeout: Duration) -> Result<Fetched, FetchError> {
+        self.question(url, None, timeout).await
+    }
+
+    async fn question(
+        &self,
+        url: &Url,
+        sent: Option<Bytes>,
+        timeout: Duration,
+    ) -> Result<Fetched, FetchError> {
         let connector = self.connector(url)?;
-        tokio::time::timeout(timeout, self.exchange(url, connector))
+        tokio::time::timeout(timeout, self.exchange(url, connector, sent))
             .await
             .unwrap_or_else(|_elapsed| Err(FetchError::Timeout(url.clone(), timeout)))
     }
@@ -153,23 +166,28 @@ impl Fetcher {
         matches!(self.spoken, Spoken::Http2)
     }
 
-    async fn exchange(&self, url: &Url, tls: Option<&Connector>) -> Result<Fetched, FetchError> {
+    async fn exchange(
+        &self,
+        url: &Url,
+        tls: Option<&Connector>,
+        sent: Option<Bytes>,
+    ) -> Result<Fetched, FetchError> {
         let address = authority(url);
         let stream =
             TcpStream::connect(&address).await.map_err(|e| FetchError::Connect(address, e))?;
-        let Some(tls) = tls else { return self.ask(url, stream).await };
+        let Some(tls) = tls else { return self.ask(url, sent, stream).await };
         let secured = tls.secure(tls.name_of(url)?, stream).await;
-        self.ask(url, secured.map_err(|e| FetchError::Http(url.clone(), e.to_string()))?).await
+        let secured = secured.map_err(|e| FetchError::Http(url.clone(), e.to_string()))?;
+        self.ask(url, sent, secured).await
     }
 
-    async fn ask<S>(&self, url: &Url, stream: S) -> Result<Fetched, FetchError>
+    async fn ask<S>(&self, url: &Url, sent: Option<Bytes>, stream: S) -> Result<Fetched, FetchError>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
-        let got = if self.is_http2() {
-            http2::get(url, &self.headers, stream).await
-        } else {
-            http1_get(url, &self.headers, stream).await
+        let got = match sent {
+            None if self.is_http2() => http2::get(url, &self.headers, stream).await,
+            sent => http1(url, &self.headers, sent, stream).await,
         };
         got.map_err(|e| FetchError::of_answer(url, &*e))
     }
@@ -226,15 +244,24 @@ pub(crate) fn lenient_client() -> Builder {
     builder
 }
 
-async fn http1_get<S>(url: &Url, headers: &HeaderMap, stream: S) -> Whole
+fn runtime(url: &Url) -> Result<tokio::runtime::Runtime, FetchError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|e| FetchError::Connect(authority(url), e))
+}
+
+/// A GET, or a POST of what is sent.
+async fn http1<S>(url: &Url, headers: &HeaderMap, sent: Option<Bytes>, stream: S) -> Whole
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let (mut sender, connection) = lenient_client().handshake(TokioIo::new(stream)).await?;
-    let mut request = Request::get(&url[Position::BeforePath..Position::AfterQuery])
+    let method = if sent.is_some() { Method::POST } else { Method::GET };
+    let mut request = Request::builder()
+        .method(method)
+        .uri(&url[Position::BeforePath..Position::AfterQuery])
         .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
         .header(USER_AGENT, AGENT)
-        .body(Empty::<Bytes>::new())?;
+        .body(Full::new(sent.unwrap_or_default()))?;
     request.headers_mut().extend(headers.clone());
     let answer = async { whole(sender.send_request(request).await?).await };
     // The connection future drives the answer; its own end is no news once the answer is whole.

@@ -40,12 +40,14 @@ use serde::Serialize;
 
 pub use compare::{Repetitions, Side};
 pub use export::github::SUMMARY_MAX;
+pub use export::otlp::Window;
 pub use export::series::live::{Exposition, Observation};
 pub use export::stacks::{StackChoice, StackKind};
 pub use history::{Asked, Brief, History, Skipped, Trend};
 pub use studies::StudyResults;
 pub use study::{Checked, Evidence, EvidenceSide, Known};
 
+use crate::host::HostInfo;
 use crate::measured::Measured;
 use crate::observe::{ProbeEstimate, Sample};
 use crate::record::{ClaimResult, RunRecord};
@@ -138,6 +140,26 @@ pub fn sample_flamegraph(sample: &Sample, kind: StackKind, out: &mut dyn Write) 
 /// What the writer says.
 pub fn prometheus(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(export::prometheus::text(export::series::of_run(run)).as_bytes())
+}
+
+/// The last stage of each target as the body of a request by OTLP (OpenTelemetry metrics in
+/// protobuf), with what the user says of the resource.
+#[must_use]
+pub fn otlp(run: &RunRecord, attributes: &[(String, String)]) -> Vec<u8> {
+    export::otlp::of_run(run, attributes)
+}
+
+/// The attributes of a target on this machine as a resource of OpenTelemetry; `said` stands above
+/// what is known of it.
+#[must_use]
+pub fn otlp_attributes(
+    target: &str,
+    host: &HostInfo,
+    said: &[(String, String)],
+) -> Vec<(String, String)> {
+    let mut attributes = export::otlp::attributes_of(target, host);
+    export::otlp::merge(&mut attributes, said);
+    attributes
 }
 
 /// Writes the claims of a run as JUnit XML, a test case each.

@@ -6,6 +6,9 @@ mod ci;
 /// The real program: help, bad arguments, completions, and the README's words about them.
 mod cli;
 
+/// Runs pushed to a collector.
+mod otlp;
+
 /// Series for Prometheus.
 mod prometheus;
 

@@ -46,6 +46,7 @@ fn runs_and_observations_are_written_as_stored() {
     check("golden", "two-targets.prom", &text(&runs::two_targets()));
     check("golden", "jobs.prom", &text(&runs::jobs()));
     check("golden", "unavailable.prom", &text(&runs::unavailable()));
+    check("golden", "with-histograms.prom", &text(&runs::with_histograms()));
     let observed = exposition(&runs::everything_observed());
     check("golden", "sample.prom", &observed.text());
     check("golden", "sample.openmetrics", &observed.openmetrics());

@@ -1,14 +1,18 @@
 //! The program under test as it hands on what it observes while it observes: scrapes of `/metrics`
-//! against work that is known, and against what it prints at the end.
+//! and pushes by OTLP against work that is known, and against what it prints at the end.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use bench_user::fetch::Fetcher;
 use libtest_mimic::Trial;
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::metrics::v1::{metric, number_data_point};
+use prost::Message as _;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use url::Url;
@@ -18,7 +22,11 @@ use crate::server::bench_user;
 use crate::workload::Workload;
 
 pub(crate) fn tests() -> Vec<Trial> {
-    vec![trial("outlets::a_scrape_has_the_calls_made_so_far_and_the_end_has_them_too", scrape)]
+    vec![
+        trial("outlets::a_scrape_has_the_calls_made_so_far_and_the_end_has_them_too", scrape),
+        trial("outlets::what_is_pushed_at_the_end_is_what_is_printed", push),
+        trial("outlets::a_collector_that_is_gone_does_not_end_the_observation", nobody),
+    ]
 }
 
 /// `observe`, killed when it is dropped.
@@ -29,7 +37,12 @@ pub(crate) struct Observer {
 
 impl Observer {
     pub(crate) fn start(place: &Place, args: &[&str]) -> Result<Self> {
+        Self::start_with(place, args, &[])
+    }
+
+    fn start_with(place: &Place, args: &[&str], variables: &[(&str, &str)]) -> Result<Self> {
         let mut child = bench_user()
+            .envs(variables.iter().copied())
             .args(["observe", "--json", "--interval", "1h", "--cgroup"])
             .arg(&place.v2)
             .args(args)
@@ -143,5 +156,104 @@ fn scrape() -> Result<()> {
         let (end, scraped) = (at(path)? / unit, one(&last, parts)?);
         ensure!((end - scraped).abs() <= end * 1e-9, "{path}: {scraped} and at the end {end}");
     }
+    Ok(())
+}
+
+/// Takes requests on connections of their own until it is asked for the last body.
+fn collect(listener: &TcpListener) -> Result<Vec<u8>> {
+    let (mut stream, _) = listener.accept()?;
+    let mut request = BufReader::new(stream.try_clone()?);
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        request.read_line(&mut line)?;
+        let line = line.trim().to_ascii_lowercase();
+        if let Some(n) = line.strip_prefix("content-length: ") {
+            length = n.parse()?;
+        }
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    request.read_exact(&mut body)?;
+    stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
+    Ok(body)
+}
+
+/// The calls of getppid in a request; none where none was counted.
+fn calls_in(body: &[u8]) -> Result<i64> {
+    let message = ExportMetricsServiceRequest::decode(body)?;
+    let resources = message.resource_metrics.into_iter();
+    let metrics = resources.flat_map(|r| r.scope_metrics).flat_map(|scope| scope.metrics);
+    let mut calls = 0;
+    for metric in metrics.filter(|metric| metric.name == "bench.syscalls") {
+        let Some(metric::Data::Sum(sum)) = metric.data else { continue };
+        for point in sum.data_points {
+            let is_getppid = format!("{:?}", point.attributes).contains("getppid");
+            if let (true, Some(number_data_point::Value::AsInt(n))) = (is_getppid, point.value) {
+                calls = n;
+            }
+        }
+    }
+    Ok(calls)
+}
+
+fn push() -> Result<()> {
+    let calls = i64::try_from(amount(100_000))?;
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start(&format!("getppid 2 {calls}"))?;
+    place.take_in(workload.pid())?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let collector = format!("http://{}", listener.local_addr()?);
+    // Every millisecond, so that there are some before the end.
+    let every = [("OTEL_METRIC_EXPORT_INTERVAL", "1")];
+    let mut observer = Observer::start_with(&place, &["--otlp", &collector], &every)?;
+    observer.says("observing;")?;
+    ensure!(calls_in(&collect(&listener)?)? == 0, "none was made");
+    workload.work()?;
+    // Pushes that were on their way may be of before the work.
+    let mut pushed = 0;
+    while pushed < calls {
+        let now = calls_in(&collect(&listener)?)?;
+        ensure!(now >= pushed, "fell from {pushed} to {now}");
+        pushed = now;
+    }
+    let mut last = pushed;
+    let ended = std::thread::spawn(move || observer.end());
+    listener.set_nonblocking(true)?;
+    while !ended.is_finished() {
+        match collect(&listener) {
+            Ok(body) => last = calls_in(&body)?,
+            Err(e) if is_empty(&e) => std::thread::yield_now(),
+            Err(e) => return Err(e),
+        }
+    }
+    let (json, said) = ended.join().map_err(|_panic| anyhow::anyhow!("it panicked"))??;
+    ensure!(json["syscalls"]["by_name"]["getppid"]["count"] == calls, "{json}");
+    ensure!(last == calls && !said.contains("warning"), "{last} of {calls}: {said}");
+    Ok(())
+}
+
+fn is_empty(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<std::io::Error>();
+    error.is_some_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+}
+
+fn nobody() -> Result<()> {
+    let place = Place::new(&[])?;
+    let mut workload = Workload::start("getppid 1 1000")?;
+    place.take_in(workload.pid())?;
+    let gone = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+    let every = [("OTEL_METRIC_EXPORT_INTERVAL", "1")];
+    let collector = format!("http://{gone}");
+    let mut observer = Observer::start_with(&place, &["--otlp", &collector], &every)?;
+    let why = observer.says("warning: no metrics were pushed, because ")?;
+    ensure!(why.ends_with("; the observation goes on"), "{why}");
+    workload.work()?;
+    let (json, said) = observer.end()?;
+    ensure!(json["syscalls"]["by_name"]["getppid"]["count"] == 1000, "{json}");
+    // Once while it observed, and once for the last push.
+    ensure!(said.matches("no metrics were pushed").count() == 1, "{said}");
     Ok(())
 }

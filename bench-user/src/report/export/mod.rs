@@ -1,10 +1,11 @@
 //! A run for other tools: its figures as CSV, its histograms as an HdrHistogram interval
-//! log, its stacks for flame graphs, its claims for CI systems, its last stages as series for Prometheus.
+//! log, its stacks for flame graphs, its claims for CI systems, its last stages as series for Prometheus and OpenTelemetry.
 
 pub(super) mod csv;
 pub(super) mod github;
 pub(super) mod hlog;
 pub(super) mod junit;
+pub(super) mod otlp;
 pub(super) mod prometheus;
 pub(super) mod series;
 pub(super) mod stacks;

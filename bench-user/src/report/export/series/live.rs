@@ -11,6 +11,7 @@ use super::kernel::{self, Blocks};
 use super::names::TARGET;
 use super::{Family, Kind, Labels, Number, Series};
 use crate::observe::Sample;
+use crate::report::export::otlp::{self, Window};
 use crate::report::export::prometheus;
 use crate::report::figures::word;
 use crate::target::TargetHandle;
@@ -87,6 +88,12 @@ impl Exposition {
     #[must_use]
     pub fn openmetrics(&self) -> String {
         prometheus::openmetrics(self.families.clone())
+    }
+
+    /// As the body of a request by OTLP, with these attributes of the resource.
+    #[must_use]
+    pub fn otlp(&self, attributes: &[(String, String)], window: Window) -> Vec<u8> {
+        otlp::of_target(&self.families, attributes, window)
     }
 
     /// As Prometheus text 0.0.4.

@@ -10,7 +10,7 @@ mod load;
 mod names;
 mod stored;
 
-pub(in crate::report) use stored::of_run;
+pub(in crate::report) use stored::{by_target, of_run};
 
 use crate::distribution::Distribution;
 use crate::measured::Measured;
