@@ -11,11 +11,12 @@
 //! Data flows to the right; a module may `use` only what stands above it in this file.
 //!
 //! Invariants, the first four tested by `cargo xtask tidy`:
-//! 1. `record`, `analyze`, `claims` and `report` never touch the measured system (only
+//! 1. `record`, `analyze`, `claims`, `report` and `live` never touch the measured system (only
 //!    `record/store` does file I/O), so a report needs no root and can be made a year later.
 //! 2. `load` and `observe` never name each other: client numbers and kernel numbers stay
 //!    independent witnesses. Only `ladder` knows both.
-//! 3. Only `main.rs` and `commands/` print; `report` renders into a writer.
+//! 3. Only `main.rs` and `commands/` print; `report` renders into a writer, `live` into text and
+//!    buffers that `commands/view` puts on a terminal.
 //! 4. `unsafe` only in `bench-ebpf`: in its BPF programs, and where bytes of the kernel become its
 //!    types (`abi.rs`, the `Pod` implementations).
 //! 5. A missing observer is data (`Measured::Unavailable`), not an error.
@@ -74,6 +75,9 @@ pub mod claims;
 
 /// A record rendered for people and programs.
 pub mod report;
+
+/// A run as it looks while it goes on: from the ladder's events to text and screens.
+pub mod live;
 
 /// The studies of published articles: set up, run part by part, set beside what was claimed.
 pub mod study;

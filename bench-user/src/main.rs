@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use bench_user::cli::{Cli, Command};
 use bench_user::target::{self, shim_main};
 
-use commands::Outcome;
+use commands::{Log, Outcome};
 
 fn main() -> ExitCode {
     // This program again, on its way to become a target: nothing of ours may come before.
@@ -54,5 +54,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
 fn start_log(command: &Command) {
     let probe_log = matches!(command, Command::Run(args) if args.load.probe_log);
     let level = if probe_log { "info" } else { "warn" };
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(level)).init();
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(level))
+        .target(env_logger::Target::Pipe(Box::new(Log::default())))
+        .init();
 }

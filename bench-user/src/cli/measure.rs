@@ -7,7 +7,8 @@ use url::Url;
 
 use super::value::{address, connections, rate, variable};
 use super::{
-    BuiltinName, ConnectionArgs, ExplainName, FlameArgs, OrOff, OrderName, OutletArgs, RequestArgs,
+    BuiltinName, ConnectionArgs, ExplainArgs, FlameArgs, OrOff, OrderName, OutletArgs, RequestArgs,
+    ViewArgs,
 };
 use crate::units::{Bytes, Share, Span};
 
@@ -54,9 +55,9 @@ pub struct RunArgs {
     /// Print the record as JSON on standard output instead of the report
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// Say nothing while it runs
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    /// What is shown meanwhile.
+    #[command(flatten)]
+    pub view: ViewArgs,
 }
 
 /// A single target on the command line.
@@ -139,23 +140,6 @@ pub struct CommandArgs {
     /// Working folder
     #[arg(long)]
     pub dir: Option<PathBuf>,
-}
-
-/// Explanations from the kernel.
-#[derive(Debug, Default, Args)]
-pub struct ExplainArgs {
-    /// Say why, from the kernel; each kind costs the target time [without a list: all]
-    #[arg(
-        long,
-        value_name = "LIST",
-        value_enum,
-        value_delimiter = ',',
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "all",
-        help_heading = "Observation"
-    )]
-    pub explain: Vec<ExplainName>,
 }
 
 /// Ladder, stop rules, load and observation; each overrides the plan's key of that name.
@@ -258,6 +242,9 @@ pub struct ObserveArgs {
     /// Where the figures go while it counts.
     #[command(flatten)]
     pub outlets: OutletArgs,
+    /// Only warnings, errors and the result
+    #[arg(long, short)]
+    pub quiet: bool,
     /// What of it is explained.
     #[command(flatten)]
     pub explain: ExplainArgs,
@@ -282,6 +269,9 @@ pub struct ExecArgs {
     /// Print the blocks of a stage, `wall_ns` and `exit` as JSON
     #[arg(long)]
     pub json: bool,
+    /// Only warnings, errors, the result and what the command itself prints
+    #[arg(long, short)]
+    pub quiet: bool,
     /// Keep the command's output and the figures in this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! The command line: types and help text only. What the flags mean is said in `plan/flags/`
 //! and in the commands.
 
+mod explain;
 mod measure;
 mod outlets;
 mod request;
@@ -8,13 +9,13 @@ mod stacks;
 mod stored;
 mod study;
 mod value;
+mod view;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand, ValueEnum as _};
 
-pub use measure::{
-    CommandArgs, ExecArgs, ExplainArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs,
-};
+pub use explain::ExplainArgs;
+pub use measure::{CommandArgs, ExecArgs, FindArgs, LoadArgs, ObserveArgs, RunArgs, TargetArgs};
 pub use outlets::OutletArgs;
 pub use request::{ConnectionArgs, RequestArgs};
 pub use stacks::{FlameArgs, StackArgs, StackKindName};
@@ -27,6 +28,7 @@ pub use value::{
     ArrivalsName, BuiltinName, CatchUpName, CheckFormat, ClientName, ExplainName, FailOn, Format,
     HistoryFormat, OrOff, OrderName, ProtocolName, ReportFormat, WebsocketName,
 };
+pub use view::{ColorName, ViewArgs};
 
 /// Drives a ladder of HTTP load at a server and counts in the kernel what the server's cgroup does
 ///

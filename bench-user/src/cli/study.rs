@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::ViewArgs;
 use super::value::Format;
 
 /// Where studies are kept where the user names no folder, below the current directory.
@@ -51,9 +52,9 @@ pub struct StudyRunArgs {
     /// Folder that studies are unpacked, set up and measured in
     #[arg(long, value_name = "FOLDER", default_value = STUDIES)]
     pub dir: PathBuf,
-    /// Only the table at the end
-    #[arg(long, short)]
-    pub quiet: bool,
+    /// What is shown meanwhile.
+    #[command(flatten)]
+    pub view: ViewArgs,
     /// How the table is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,

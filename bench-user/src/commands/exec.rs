@@ -35,7 +35,9 @@ pub(crate) fn run(args: &ExecArgs) -> anyhow::Result<Outcome> {
         "making and watching a cgroup takes root: run it as `sudo bench-user exec`"
     );
     for leftover in target::remove_leftovers() {
-        say(&format!("removed a leftover of an earlier run: {leftover}"));
+        if !args.quiet {
+            say(&format!("removed a leftover of an earlier run: {leftover}"));
+        }
     }
     let interrupt = Interrupt::install()?;
     let spawned = prepare(&spec, args)?;

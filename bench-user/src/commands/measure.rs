@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use anyhow::Context as _;
+use bench_user::cli::ViewArgs;
 use bench_user::ladder::{self, Interrupt, Places, RunEnd};
+use bench_user::live::Outline;
 use bench_user::measured::Measured;
 use bench_user::plan::{Plan, TargetSpec};
 use bench_user::record::{self, RunDir, RunRecord, ServiceRecord, TargetRecord, Tool, Urls};
@@ -12,10 +14,12 @@ use bench_user::target::{self, TargetKind};
 use bench_user::{analyze, claims, clock, host};
 
 use super::recorder::Recorder;
+use super::view::{self, View};
 
 /// Whether its claims can be understood and we have the rights that it takes, before anything is
 /// made.
-pub(super) fn can_run(plan: &Plan) -> anyhow::Result<()> {
+pub(super) fn can_run(plan: &Plan, args: &ViewArgs) -> anyhow::Result<()> {
+    view::can_open(args)?;
     let names: Vec<_> = plan.targets.iter().map(|target| target.name.as_str()).collect();
     claims::validate(&plan.claims, &names)?;
     needs_root(plan)
@@ -25,10 +29,12 @@ pub(super) fn can_run(plan: &Plan) -> anyhow::Result<()> {
 pub(super) fn measure(
     plan: &Plan,
     out: Option<&Path>,
-    quiet: bool,
+    args: &ViewArgs,
     interrupt: &Interrupt,
 ) -> anyhow::Result<(Recorder, anyhow::Result<RunEnd>)> {
-    let mut recorder = begin(plan, out, quiet)?;
+    let mut recorder = begin(plan, out, args.quiet)?;
+    let view = (!args.quiet).then(|| View::open(args, Outline::of(plan))).transpose()?;
+    recorder.view = view.as_ref().map(View::sender);
     for leftover in target::remove_leftovers() {
         recorder.say(&format!("removed a leftover of an earlier run: {leftover}"));
     }
@@ -42,6 +48,8 @@ pub(super) fn measure(
     let id = recorder.record.id.clone();
     let places = Places { run_id: &id, logs: &logs };
     let ended = ladder::run(plan, places, interrupt, &mut recorder);
+    recorder.view = None;
+    drop(view);
     recorder.record.interrupted = match &ended {
         Ok(RunEnd::Done) => None,
         Ok(RunEnd::Interrupted(signal)) => Some(format!("{signal} ended the run")),

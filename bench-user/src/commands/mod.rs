@@ -9,6 +9,8 @@ use anyhow::Context as _;
 use bench_user::cli;
 use bench_user::report::Format;
 
+pub(crate) use view::{Log, say};
+
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -28,6 +30,7 @@ pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod study;
+mod view;
 
 /// How a command ended that could do its work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,11 +73,6 @@ pub(crate) fn print_json(data: &impl serde::Serialize) -> anyhow::Result<()> {
         serde_json::to_writer_pretty(&mut *out, data)?;
         writeln!(out)
     })
-}
-
-/// Writes a line to standard error, which may be closed: what is told is no reason to fail.
-pub(crate) fn say(line: &str) {
-    drop(writeln!(io::stderr(), "{line}"));
 }
 
 /// The report's format of this name.

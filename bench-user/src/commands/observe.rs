@@ -61,7 +61,9 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
     let begin_ns = clock::now_ns();
     observers.begin();
     let mut outlets = Outlets::open(endpoint, collector, &target.handle, &interrupt)?;
-    say("observing; Ctrl-C ends");
+    if !args.quiet {
+        say("observing; Ctrl-C ends");
+    }
     let end_ns = args.duration.map_or(u64::MAX, |d| begin_ns.saturating_add(d.as_ns()));
     let mut next = begin_ns;
     loop {
@@ -71,7 +73,7 @@ pub(crate) fn run(args: &ObserveArgs) -> anyhow::Result<Outcome> {
             break;
         }
         let look = observers.look();
-        if !args.json {
+        if !args.json && !args.quiet {
             say(&line(&look));
         }
         // A cgroup may be empty for a while; what was asked for is its directory.
@@ -157,7 +159,7 @@ fn line(look: &Look) -> String {
         rate(look.syscalls),
         rate(look.switches),
         ratio(look.cpu_ratio),
-        ratio(look.busiest_thread_ratio),
+        ratio(look.busiest_thread_ratio()),
         look.memory_bytes.map_or("n/a".into(), |n| Bytes(n).to_string()),
     )
 }

@@ -3,6 +3,7 @@
 
 use bench_user::analyze;
 use bench_user::ladder::{Climb, Event, Position, Sink};
+use bench_user::live::{Finished, News};
 use bench_user::plan::Level;
 use bench_user::record::{JobRun, RunDir, RunRecord, StageRecord, Start, TargetRecord, Urls};
 use bench_user::report;
@@ -10,24 +11,34 @@ use bench_user::target::{Exit, Idle, Target, TargetHandle, TargetKind};
 use bench_user::units::{show_count, show_ns, show_per_request};
 use url::Url;
 
+use super::view::Sender;
+
 /// The record so far and where it is kept.
 pub(crate) struct Recorder {
     pub(crate) record: RunRecord,
     pub(crate) dir: RunDir,
     quiet: bool,
+    /// Where what happens is shown.
+    pub(super) view: Option<Sender>,
     /// How the target of the climb under way began it.
     start: Option<Start>,
 }
 
 impl Recorder {
     pub(crate) fn new(record: RunRecord, dir: RunDir, quiet: bool) -> Self {
-        Self { record, dir, quiet, start: None }
+        Self { record, dir, quiet, view: None, start: None }
     }
 
     /// A line for the user, unless the run is to be quiet.
     pub(crate) fn say(&self, line: &str) {
         if !self.quiet {
             super::say(line);
+        }
+    }
+
+    fn shows(&self, news: News) {
+        if let Some(view) = &self.view {
+            view.news(news);
         }
     }
 
@@ -122,7 +133,7 @@ impl Recorder {
         });
         let is_told = service.exit.replace(exit).is_some();
         if let Some(said) = said.filter(|_| !is_told) {
-            self.say(&said);
+            super::say(&said);
         }
     }
 }
@@ -139,26 +150,40 @@ impl Sink for Recorder {
                 self.record.targets[place].idle = Some(target.idle());
                 let name = &self.record.targets[place].name;
                 self.say(&format!("{name}: a warm-up for `max_overhead` ..."));
+                self.shows(News::Warms(name.clone()));
                 return Ok(());
             }
             Event::Started { climb, target, idle, urls } => self.started(climb, target, idle, urls),
             Event::StageBegins { climb, position } => {
                 self.begins(climb.target, position);
+                self.shows(News::StageBegins(climb, position));
+                return Ok(());
+            }
+            Event::Sampled { sample, busiest, so_far } => {
+                let (sample, busiest) = (sample.clone(), busiest.to_vec());
+                self.shows(News::Sampled { sample, busiest, so_far });
                 return Ok(());
             }
             Event::JobBegins { climb, handle } => {
                 self.job_begins(climb, handle);
+                self.shows(News::JobBegins(climb));
                 return Ok(());
             }
-            Event::Died { climb, exit } => self.target(climb.target).exit = exit.cloned(),
+            Event::Died { climb, exit } => {
+                self.target(climb.target).exit = exit.cloned();
+                self.shows(News::Died(climb));
+            }
             Event::StageDone { climb, done } => {
+                let position = done.position;
                 let mut stage = StageRecord::from(*done);
                 stage.start.clone_from(&self.start);
                 let target = &mut self.record.targets[climb.target];
                 stage.verdict = analyze::verdict(&self.record.plan, target, &stage);
                 let line = summary(&stage);
+                let finished = Box::new(Finished::of(climb, position, &stage));
                 target.stages.push(stage);
                 self.say(&line);
+                self.shows(News::Done(finished));
             }
             Event::Ended { climb, after, exit } => {
                 let target = self.target(climb.target);
@@ -172,10 +197,11 @@ impl Sink for Recorder {
                 if target.exit.as_ref().is_none_or(|seen| seen.by_us) {
                     target.exit = exit.cloned();
                 }
+                self.shows(News::Ended(climb));
             }
             Event::ServiceEnded { service, exit } => self.service_ended(service, exit),
             Event::Warning(text) => {
-                self.say(&format!("warning: {text}"));
+                super::say(&format!("warning: {text}"));
                 return Ok(());
             }
         }

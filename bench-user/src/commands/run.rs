@@ -8,13 +8,13 @@ use bench_user::record::RunRecord;
 use bench_user::report::{self, Format};
 
 use super::recorder::Recorder;
-use super::{Outcome, measure, print};
+use super::{Outcome, measure, print, say};
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
     let plan = flags::plan(args)?;
-    measure::can_run(&plan)?;
+    measure::can_run(&plan, &args.view)?;
     let interrupt = Interrupt::install()?;
-    let (recorder, ended) = measure::measure(&plan, args.out.as_deref(), args.quiet, &interrupt)?;
+    let (recorder, ended) = measure::measure(&plan, args.out.as_deref(), &args.view, &interrupt)?;
     // What ended a run before its first stage says all that there is.
     if args.json || has_stages(&recorder.record) {
         show(args, &recorder.record)?;
@@ -41,7 +41,7 @@ fn outcome(ended: anyhow::Result<RunEnd>, recorder: &Recorder) -> anyhow::Result
         (Err(error), _) => anyhow::bail!("{error:#}{kept}"),
         (Ok(RunEnd::Done), death) if !record.claims.is_empty() => {
             if let Some(sentence) = death {
-                recorder.say(&format!("warning: {sentence}"));
+                say(&format!("warning: {sentence}"));
             }
             Ok(Outcome::Answered(claims::exit_code(&record.claims)))
         }

@@ -35,6 +35,16 @@ pub(super) fn per_request(kernel: &mut Sample, requests: u64) {
     }
 }
 
+/// Whether these intervals, not yet all of the window, have the one that is a look's own.
+pub(super) fn has_own(look: &Look, intervals: &[IntervalLoad], interval_ns: u64) -> bool {
+    let apart_ns = |interval: &IntervalLoad| interval.end_ns.abs_diff(look.at_ns);
+    nearest(look, intervals).is_some_and(|interval| 2 * apart_ns(interval) <= interval_ns)
+}
+
+fn nearest<'i>(look: &Look, intervals: &'i [IntervalLoad]) -> Option<&'i IntervalLoad> {
+    intervals.iter().min_by_key(|interval| (interval.end_ns.abs_diff(look.at_ns), interval.end_ns))
+}
+
 /// One look inside a window, both sides. The client's percentile is of the interval of its own
 /// that ends nearest to the look.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
@@ -46,15 +56,16 @@ pub(super) fn sample(
 ) -> StageSample {
     let seconds = look.interval_ns as f64 / 1e9;
     let rate = |n: u64| if seconds > 0.0 { n as f64 / seconds } else { 0.0 };
-    let own = intervals.iter().min_by_key(|interval| interval.end_ns.abs_diff(look.at_ns));
+    let own = nearest(look, intervals);
     StageSample {
         t_ms: look.at_ns.saturating_sub(window_start_ns) as f64 / 1e6,
         achieved_rps: rate(now.completed - before.completed),
+        response_ns_p50: own.and_then(|interval| interval.response_ns_p50),
         response_ns_p99: own.and_then(|interval| interval.response_ns_p99),
         syscalls_per_sec: look.syscalls.map(rate),
         switches_per_sec: look.switches.map(rate),
         cpu_ratio: look.cpu_ratio,
-        busiest_thread_ratio: look.busiest_thread_ratio,
+        busiest_thread_ratio: look.busiest_thread_ratio(),
         memory_bytes: look.memory_bytes,
         pids: look.pids,
         throttled_ns: look.throttled_ns,

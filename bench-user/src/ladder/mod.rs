@@ -13,6 +13,7 @@ mod interrupt;
 mod job;
 mod join;
 mod left_behind;
+mod looks;
 mod overhead;
 mod rest;
 mod schedule;
@@ -35,15 +36,15 @@ pub use holds::outcome;
 pub use interrupt::{Interrupt, Waited};
 pub use job::JobRun;
 pub use rest::Before;
-pub use schedule::Climb;
+pub use schedule::{Climb, climbs};
 pub use services::ServiceUse;
 
 use self::climb::Expedition;
 use crate::cpu_list;
 use crate::host::{CgroupTrees, topology};
-use crate::load::{self, LoadSample};
+use crate::load::{self, LoadSample, SoFar};
 use crate::measured::Measured;
-use crate::observe::{ProbeEstimate, Sample};
+use crate::observe::{ProbeEstimate, Sample, ThreadShare};
 use crate::plan::Plan;
 use crate::target::{Exit, Idle, Target, TargetHandle};
 
@@ -94,6 +95,9 @@ pub struct StageSample {
     pub t_ms: f64,
     /// Complete responses per second.
     pub achieved_rps: f64,
+    /// Median of the response time, ns, to 1 %; `null` where nothing ended in the interval.
+    #[serde(default)]
+    pub response_ns_p50: Option<u64>,
     /// 99th percentile of the response time, ns; `null` where the interval has too few.
     pub response_ns_p99: Option<u64>,
     /// Syscalls per second.
@@ -144,6 +148,16 @@ pub enum Event<'a> {
         climb: Climb,
         /// Which stage.
         position: Position,
+    },
+    /// A look inside the window of a stage, as it will be among the samples of its record; one that
+    /// is told late may lack the client's percentiles.
+    Sampled {
+        /// The look.
+        sample: &'a StageSample,
+        /// The busiest threads at it.
+        busiest: &'a [ThreadShare],
+        /// The whole stage, as the stop rules see it.
+        so_far: SoFar,
     },
     /// A job is ready to be released.
     JobBegins {

@@ -14,7 +14,7 @@ pub struct Climb {
 /// All climbs of a run in their order: interleaved as A B B A A B ..., so that a machine that
 /// drifts one way favours nobody, or serial.
 #[must_use]
-pub(super) fn climbs(targets: usize, repeat: u32, order: Order) -> Vec<Climb> {
+pub fn climbs(targets: usize, repeat: u32, order: Order) -> Vec<Climb> {
     match order {
         Order::Serial => (0..targets)
             .flat_map(|target| (0..repeat).map(move |repetition| Climb { target, repetition }))

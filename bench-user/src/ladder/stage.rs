@@ -12,6 +12,7 @@
 
 use anyhow::Result;
 
+use super::looks::Looks;
 use super::services::Services;
 use super::{Before, Interrupt, Position, Sink, StageDone, join, setup, stop};
 use crate::clock;
@@ -58,7 +59,7 @@ pub(super) fn run(
     let ladder = &setting.plan.ladder;
     let start_ns = clock::now_ns() + ladder.warmup.as_ns();
     let window = Window { start_ns, end_ns: start_ns + ladder.duration.as_ns() };
-    let load = generator.begin(setup::of_stage(&setting.plan.load, position, window))?;
+    let mut load = generator.begin(setup::of_stage(&setting.plan.load, position, window))?;
 
     if let Some(observers) = &mut subject.observers {
         observers.prepare();
@@ -77,7 +78,7 @@ pub(super) fn run(
     if let Some(observers) = &mut subject.observers {
         observers.begin();
     }
-    let inside = inside(setting, &mut subject, &load, &window, sink);
+    let inside = inside(setting, &mut subject, &mut load, (&window, at_begin), sink);
     let at_end = load.progress();
     let Subject { target, services, observers } = subject;
     let kernel = observers.and_then(ObserverSet::end);
@@ -104,14 +105,7 @@ pub(super) fn run(
         kernel.cgroup.memory_before_bytes = before.clone();
     }
     join::per_request(&mut kernel, requests);
-    let mut from = at_begin;
-    let samples = looks
-        .iter()
-        .map(|(look, progress)| {
-            let both = (std::mem::replace(&mut from, *progress), *progress);
-            join::sample(window.start_ns, look, both, &intervals)
-        })
-        .collect();
+    let samples = looks.samples(&intervals);
     let stopped_by = stopped_by(setting.plan, end, &sample);
     let done = StageDone {
         position,
@@ -146,13 +140,13 @@ const DEATH_POLL_NS: u64 = 20_000_000;
 fn inside(
     setting: &Setting<'_>,
     subject: &mut Subject<'_>,
-    load: &RunningLoad<'_>,
-    window: &Window,
+    load: &mut RunningLoad<'_>,
+    (window, at_begin): (&Window, Progress),
     sink: &mut dyn Sink,
-) -> Result<(Vec<(Look, Progress)>, End)> {
+) -> Result<(Looks, End)> {
     let Subject { target, services, observers } = subject;
     let interval_ns = setup::interval_ns(setting.plan);
-    let mut looks = Vec::new();
+    let mut looks = Looks::new(window.start_ns, interval_ns, at_begin);
     let mut next = window.start_ns + interval_ns;
     loop {
         let poll = clock::now_ns() + DEATH_POLL_NS;
@@ -173,11 +167,12 @@ fn inside(
                 Some(observers) => observers.look(),
                 None => Look::of_time_alone(now, interval_ns),
             };
-            looks.push((look, progress));
+            looks.push(look, progress);
             // A look that came late does not make the next ones late, and none is made up for.
             while next <= clock::now_ns() {
                 next += interval_ns;
             }
         }
+        looks.tell(load, sink)?;
     }
 }

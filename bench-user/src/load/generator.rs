@@ -14,13 +14,14 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use super::control::Control;
 use super::dial::{DialError, Dialer, ensure_dialable};
 use super::interval::intervals;
+use super::published::{self, Gathered};
 use super::requests::Requests;
 use super::summary::Asked;
 use super::tally::Tally;
 use super::worker::{Order, Worker};
 use super::{
     AddressError, DescriptorError, IntervalLoad, LoadSample, LoadSetup, Progress, RequestError,
-    StageLoad, descriptors,
+    SoFar, StageLoad, descriptors,
 };
 use crate::clock;
 use crate::tls::TlsError;
@@ -106,6 +107,7 @@ impl Generator {
         descriptors::ensure_descriptors(stage.connections, count, self.other_descriptors)?;
         let control = Arc::new(Control::new(stage.window, active));
         let (tallies, results) = channel();
+        let (pieces, published) = published::channel(active);
         let start_ns = clock::now_ns();
         for worker in &self.workers {
             let order = Order {
@@ -115,11 +117,14 @@ impl Generator {
                 interval_ns: self.interval_ns(&stage),
                 control: Arc::clone(&control),
                 tallies: tallies.clone(),
+                pieces: pieces.clone(),
             };
             // Refused only by a worker that panicked, and finish() finds that out.
             drop(worker.orders.send(order));
         }
-        Ok(RunningLoad { generator: self, stage, control, active, results })
+        let interval_ns = self.interval_ns(&stage);
+        let gathered = Gathered::new(published, active, stage.window, interval_ns);
+        Ok(RunningLoad { generator: self, stage, control, active, results, gathered })
     }
 
     /// The length of an interval: as asked, or the whole window.
@@ -189,6 +194,7 @@ pub struct RunningLoad<'a> {
     control: Arc<Control>,
     active: usize,
     results: Receiver<Tally>,
+    gathered: Gathered,
 }
 
 impl RunningLoad<'_> {
@@ -196,6 +202,18 @@ impl RunningLoad<'_> {
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.control.progress()
+    }
+
+    /// The intervals of the window that are over, those of [`Self::finish`]; one that was over a
+    /// moment ago may be missing, until all workers have shown it.
+    pub fn intervals_over(&mut self) -> &[IntervalLoad] {
+        self.gathered.over()
+    }
+
+    /// The stage so far, as its stop rules see it.
+    #[must_use]
+    pub fn so_far(&self) -> SoFar {
+        self.gathered.so_far(self.progress())
     }
 
     /// Ends the window now and gives up what is in flight; [`Self::finish`] then returns at once.

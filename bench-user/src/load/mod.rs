@@ -55,6 +55,7 @@ mod events;
 mod failure;
 mod interval;
 mod outcome;
+mod published;
 mod recorder;
 mod tally;
 mod timing;
@@ -80,6 +81,7 @@ pub use links::links;
 pub use outcome::Outcomes;
 pub use parsed::{EventsIn, ResponsesIn, events_in, responses_in};
 pub use ports::PortError;
+pub use published::SoFar;
 pub use requests::{RequestError, check_headers};
 pub use sample::{Account, Connections, Events, GeneratorUse, LoadSample, Offered, Progress};
 pub use setup::{DialSpec, LoadSetup, OpenLoop, RequestSpec, StageLoad, Window};
@@ -94,6 +96,8 @@ pub struct IntervalLoad {
     pub end_ns: u64,
     /// Complete responses that ended in it.
     pub completed: u64,
+    /// Median of their response time (and that of timeouts), ns, to 1 %; `None` without any.
+    pub response_ns_p50: Option<u64>,
     /// 99th percentile of their response time (and that of timeouts), ns, to 1 %; `None` below
     /// 100 samples.
     pub response_ns_p99: Option<u64>,

@@ -3,12 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
 
 use super::Window;
 use super::control::Control;
 use super::events::{Event, EventTally};
 use super::failure::Failure;
+use super::interval;
 use super::pacer::Paced;
+use super::published::Piece;
 use super::tally::{Ended, Tally};
 use super::usage::Edge;
 use crate::clock;
@@ -23,6 +26,9 @@ pub(super) struct Recorder {
     tally: RefCell<Tally>,
     live: Live,
     start: Cell<Option<Edge>>,
+    /// Where intervals that are over are shown, and how many were.
+    pieces: Option<SyncSender<Piece>>,
+    published: Cell<u64>,
 }
 
 /// How many connections of a worker are open; lives as long as the worker.
@@ -55,8 +61,22 @@ impl Recorder {
         is_open_loop: bool,
         live: Live,
     ) -> Self {
-        let tally = RefCell::new(Tally::new());
-        Self { control, worker, interval_ns, is_open_loop, tally, live, start: Cell::new(None) }
+        Self {
+            control,
+            worker,
+            interval_ns,
+            is_open_loop,
+            tally: RefCell::new(Tally::new()),
+            live,
+            start: Cell::new(None),
+            pieces: None,
+            published: Cell::new(0),
+        }
+    }
+
+    /// It shows every interval there when it is over.
+    pub(super) fn publishing(self, pieces: SyncSender<Piece>) -> Self {
+        Self { pieces: Some(pieces), ..self }
     }
 
     /// What ends the stage.
@@ -196,6 +216,18 @@ impl Recorder {
     /// Shows the open connections to whoever runs the stage.
     pub(super) fn show_live(&self) {
         self.control.slot(self.worker).show_live(self.live.0.get());
+    }
+
+    /// Shows the intervals that are over and were not shown; what finds no room is left out.
+    pub(super) fn publish(&self, now_ns: u64) {
+        let Some(pieces) = &self.pieces else { return };
+        let over = interval::count_over(self.window(), self.interval_ns, now_ns);
+        for place in self.published.get()..over {
+            let nth = usize::try_from(place).unwrap_or(usize::MAX);
+            let piece = self.tally.borrow().intervals.get(nth).cloned();
+            drop(pieces.try_send((place, piece)));
+        }
+        self.published.set(over.max(self.published.get()));
     }
 
     /// The window begins for this worker.

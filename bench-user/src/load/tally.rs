@@ -117,6 +117,7 @@ impl Tally {
         match ended.how {
             Ok(status) => {
                 piece.completed += 1;
+                piece.non_2xx += u64::from(!status.is_ok());
                 self.outcomes.count_status(status);
             }
             Err(failure) => self.outcomes.count_failure(failure),

@@ -72,7 +72,8 @@ impl Edge {
 }
 
 /// What a worker does in a stage by the clock: notes its own use at the window's edges, the open
-/// connections in the middle of each interval, and how late its loop wakes every 10 ms.
+/// connections in the middle of each interval, shows each interval that is over, and notes how late
+/// its loop wakes every 10 ms.
 ///
 /// A stall of the loop counts once for every tick that it delayed.
 #[derive(Debug)]
@@ -121,6 +122,7 @@ impl Watch {
             recorder.show_live();
             self.tick_ns += TICK_NS;
         }
+        recorder.publish(now_ns);
         if now_ns >= self.window.end_ns {
             recorder.leave_window();
             self.tick_ns = u64::MAX;

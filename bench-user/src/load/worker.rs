@@ -12,6 +12,7 @@ use super::control::Control;
 use super::dial::Dialer;
 use super::lean::Lean;
 use super::pacer::Pacer;
+use super::published::Piece;
 use super::recorder::{Live, Recorder};
 use super::requests::Requests;
 use super::schedule::Schedule;
@@ -46,6 +47,7 @@ pub(super) struct Order {
     pub(super) interval_ns: u64,
     pub(super) control: Arc<Control>,
     pub(super) tallies: Sender<Tally>,
+    pub(super) pieces: SyncSender<Piece>,
 }
 
 /// One worker's part of a stage.
@@ -111,13 +113,14 @@ impl Worker {
         if self.index >= order.active {
             return;
         }
-        let recorder = Rc::new(Recorder::new(
+        let recorder = Recorder::new(
             Arc::clone(&order.control),
             self.index,
             order.interval_ns,
             order.stage.open_loop.is_some(),
             live.clone(),
-        ));
+        );
+        let recorder = Rc::new(recorder.publishing(order.pieces.clone()));
         engine.stage(share, &recorder);
         let recorder = Rc::into_inner(recorder).expect("the engine has let go of the stage");
         // Nobody waits for it any more where the stage was dropped.

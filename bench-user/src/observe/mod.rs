@@ -23,6 +23,7 @@ mod thread_table;
 pub mod threads;
 
 pub use bpf::{Hook, LoadError};
+pub use busiest::ThreadShare;
 pub use cgroup::{CgroupObserver, CgroupReading};
 pub use explained::{
     Blocked, Explained, ExplainedCall, Holder, HolderGroup, InFlight, OffCpu, OffCpuStack,

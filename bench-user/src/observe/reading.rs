@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use bench_ebpf::abi::Books;
 
 use super::bpf::{ExplainReading, SchedReading, SyscallReading};
+use super::busiest::ThreadShare;
 use super::cgroup::CgroupReading;
 use super::explained::Explained;
 use super::ledger::minus;
@@ -60,8 +61,8 @@ pub struct Look {
     pub switches: Option<u64>,
     /// CPUs used.
     pub cpu_ratio: Option<f64>,
-    /// Busiest thread's share on a CPU.
-    pub busiest_thread_ratio: Option<f64>,
+    /// The busiest threads, the busiest first; empty where threads were not read at this look.
+    pub busiest: Vec<ThreadShare>,
     /// Memory in use, bytes.
     pub memory_bytes: Option<u64>,
     /// Processes and threads.
@@ -77,6 +78,12 @@ impl Look {
     #[must_use]
     pub fn of_time_alone(at_ns: u64, interval_ns: u64) -> Self {
         Self { at_ns, interval_ns, ..Self::default() }
+    }
+
+    /// The busiest thread's share on a CPU.
+    #[must_use]
+    pub fn busiest_thread_ratio(&self) -> Option<f64> {
+        self.busiest.first().map(|thread| thread.oncpu_ratio)
     }
 }
 

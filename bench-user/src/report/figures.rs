@@ -108,7 +108,7 @@ pub(super) fn plural(n: u64, one: &str, many: &str) -> String {
 }
 
 /// A word of a closed set as the record spells it.
-pub(super) fn word<T: Serialize + std::fmt::Debug>(of: T) -> String {
+pub(crate) fn word<T: Serialize + std::fmt::Debug>(of: T) -> String {
     match serde_json::to_value(&of) {
         Ok(serde_json::Value::String(word)) => word,
         _ => format!("{of:?}"),

@@ -23,6 +23,11 @@ mod report;
 
 /// Comparisons of repetitions, and what a comparison fails on.
 mod compare;
+/// A run as it is shown while it goes on.
+mod live;
+
+/// The same by the real program, in a file and on a terminal.
+mod terminal;
 
 /// Runs in the formats of other tools.
 mod export;

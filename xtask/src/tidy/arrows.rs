@@ -8,7 +8,7 @@ const FORBIDDEN: [(&str, &str, &str); 1] =
     [("observe", "load", "client and kernel numbers are independent witnesses")];
 
 /// Modules that are pure functions of a record.
-const PURE: [&str; 4] = ["record", "analyze", "claims", "report"];
+const PURE: [&str; 5] = ["record", "analyze", "claims", "report", "live"];
 
 /// Reaching for one of these is touching the measured system.
 const IMPURE: [&str; 8] = [

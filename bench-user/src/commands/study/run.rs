@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use bench_user::cli::StudyRunArgs;
+use bench_user::cli::{StudyRunArgs, ViewArgs};
 use bench_user::ladder::Interrupt;
 use bench_user::plan::Plan;
 use bench_user::study::table::{self, LowestPeak, Records};
@@ -12,9 +12,10 @@ use bench_user::units::show_count;
 use bench_user::{claims, clock, record};
 
 use super::{RESULTS, answered, ending, show};
-use crate::commands::{Outcome, measure, say};
+use crate::commands::{Outcome, measure, say, view};
 
 pub(super) fn run(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
+    view::can_open(&args.view)?;
     let study = Study::named(&args.name)?;
     let size = size(args);
     let parts = chosen(&study, &args.part, size)?;
@@ -29,7 +30,7 @@ pub(super) fn run(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
     let contained = args.engine.as_ref().map(by).transpose()?;
     let work = Work::unpack(&study, &args.dir)?;
     let tell = |line: &str| {
-        if !args.quiet {
+        if !args.view.quiet {
             say(line);
         }
     };
@@ -43,7 +44,7 @@ pub(super) fn run(args: &StudyRunArgs) -> anyhow::Result<Outcome> {
         work: &work,
         contained,
         results,
-        quiet: args.quiet,
+        view: &args.view,
         interrupt: &interrupt,
         records: Records::new(),
     };
@@ -81,7 +82,7 @@ struct Runner<'a> {
     work: &'a Work,
     contained: Option<Contained<'a>>,
     results: PathBuf,
-    quiet: bool,
+    view: &'a ViewArgs,
     interrupt: &'a Interrupt,
     records: Records,
 }
@@ -90,9 +91,9 @@ impl Runner<'_> {
     /// Runs one part and keeps its record, however it ended.
     fn measure(&mut self, part: &Part) -> anyhow::Result<()> {
         let plan = self.plan(part)?;
-        measure::can_run(&plan)?;
+        measure::can_run(&plan, self.view)?;
         let out = self.results.join(&part.name);
-        let (recorder, ended) = measure::measure(&plan, Some(&out), self.quiet, self.interrupt)?;
+        let (recorder, ended) = measure::measure(&plan, Some(&out), self.view, self.interrupt)?;
         let ill = recorder.death().or(recorder.failed_job());
         self.records.insert(part.name.clone(), recorder.record);
         ended?;

@@ -23,6 +23,7 @@
 //! which it returned are left out too. Nothing is read here; this is the arithmetic.
 
 mod books;
+mod busy;
 mod ended;
 mod known;
 mod shown;
@@ -278,11 +279,6 @@ impl Ledger {
         let lists: BTreeSet<&str> = ran.map(|known| known.cpus_allowed.as_str()).collect();
         let cpus = lists.into_iter().filter_map(|list| cpu_list::parse(list).ok()).flatten();
         Some(cpus.collect::<BTreeSet<_>>().len()).filter(|n| *n > 0)
-    }
-
-    /// On-CPU time of each live thread so far, ns: the difference of two calls gives the busiest.
-    pub(super) fn oncpu_now(&self) -> HashMap<Id, u64> {
-        self.live.iter().map(|(id, known)| (*id, known.now.books.sum_exec)).collect()
     }
 }
 

@@ -150,14 +150,15 @@ impl ObserverSet {
             syscalls: now.syscalls_since(then),
             switches: now.switches_since(then),
             cpu_ratio: added.cpu_ratio.value().copied(),
-            busiest_thread_ratio: None,
+            busiest: Vec::new(),
             memory_bytes: added.memory_current_bytes.value().copied(),
             pids: added.pids_current.value().copied(),
             throttled_ns: added.throttled_ns.value().copied(),
             accept_queue: now.accept_queue,
         };
         if with_threads && now.books.value().is_some() {
-            look.busiest_thread_ratio = self.busiest.since(self.ledger.oncpu_now(), now.at_ns);
+            let shares = self.busiest.since(self.ledger.oncpu_now(), now.at_ns);
+            look.busiest = self.ledger.named(shares);
         }
         self.pids_peak = self.pids_peak.max(look.pids);
         self.look = Some(now);
