@@ -32,8 +32,8 @@ pub(super) fn measure(
     args: &ViewArgs,
     interrupt: &Interrupt,
 ) -> anyhow::Result<(Recorder, anyhow::Result<RunEnd>)> {
-    let mut recorder = begin(plan, out, args.quiet)?;
     let view = (!args.quiet).then(|| View::open(args, Outline::of(plan))).transpose()?;
+    let mut recorder = begin(plan, out, args.quiet)?;
     recorder.view = view.as_ref().map(View::sender);
     for leftover in target::remove_leftovers() {
         recorder.say(&format!("removed a leftover of an earlier run: {leftover}"));
@@ -48,14 +48,16 @@ pub(super) fn measure(
     let id = recorder.record.id.clone();
     let places = Places { run_id: &id, logs: &logs };
     let ended = ladder::run(plan, places, interrupt, &mut recorder);
-    recorder.view = None;
-    drop(view);
     recorder.record.interrupted = match &ended {
         Ok(RunEnd::Done) => None,
         Ok(RunEnd::Interrupted(signal)) => Some(format!("{signal} ended the run")),
         Err(error) => Some(format!("{error:#}")),
     };
-    conclude(&mut recorder)?;
+    let concluded = conclude(&mut recorder);
+    // Last, because it waits for the terminal.
+    recorder.view = None;
+    drop(view);
+    concluded?;
     Ok((recorder, ended))
 }
 

@@ -59,7 +59,8 @@ pub fn subject(state: &State, under: &Under) -> String {
     }
 }
 
-fn job_time(state: &State, under: &Under, now_ns: u64) -> String {
+/// `41s of at most 10m`.
+pub(super) fn job_time(state: &State, under: &Under, now_ns: u64) -> String {
     let took = seconds(now_ns.saturating_sub(under.began_ns));
     match state.outline.job_timeout_ns {
         Some(most) => format!("{took} of at most {}", seconds(most)),

@@ -95,21 +95,24 @@ fn a_full_screen_without_a_terminal_is_refused_in_one_sentence() {
     assert_eq!((stderr(&output).as_str(), output.status.code()), (refused, Some(2)));
 }
 
-/// What a program wrote on a terminal of 80 columns, and its standard output.
-fn on_terminal(mut command: Command) -> (String, Vec<u8>) {
+/// A program on a terminal, and the end of it that a person looks at.
+fn start_on_terminal(mut command: Command, (columns, rows): (u16, u16)) -> (Child, File) {
     let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
     grantpt(&near).unwrap();
     unlockpt(&near).unwrap();
     let name = ptsname(&near, Vec::new()).unwrap().into_string().unwrap();
     let far = File::options().read(true).write(true).open(name).unwrap();
-    tcsetwinsize(&far, Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&far, size).unwrap();
     command.stdin(far.try_clone().unwrap()).stderr(far).stdout(Stdio::piped());
-    let mut child = command.spawn().unwrap();
-    // The far end is the child's alone, so that reading ends with it.
-    drop(command);
+    // With the command goes our far end, so that reading ends with the program.
+    (command.spawn().unwrap(), File::from(near))
+}
+
+/// What it writes there until its end, and its standard output.
+fn read_to_end(mut child: Child, mut near: File) -> (String, Vec<u8>) {
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        let mut near = File::from(near);
         let mut part = [0; 4096];
         // The end of the last far end reads as an error.
         while let Ok(count @ 1..) = near.read(&mut part) {
@@ -119,12 +122,43 @@ fn on_terminal(mut command: Command) -> (String, Vec<u8>) {
     });
     let mut stdout = Vec::new();
     child.stdout.take().unwrap().read_to_end(&mut stdout).unwrap();
+    patiently(|| child.try_wait().unwrap().is_some());
+    (reader.join().unwrap(), stdout)
+}
+
+fn patiently(mut is_done: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(60);
-    while child.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < patience, "it does not end");
+    while !is_done() {
+        assert!(Instant::now() < patience, "it does not come");
         std::thread::yield_now();
     }
-    (reader.join().unwrap(), stdout)
+}
+
+fn on_terminal(command: Command) -> (String, Vec<u8>) {
+    let (child, near) = start_on_terminal(command, (80, 24));
+    read_to_end(child, near)
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_disturbs_no_stage() {
+    let server = Server::start();
+    let folder = tempfile::tempdir().unwrap();
+    // A screen of so many cells is more than a terminal keeps for a reader that sleeps.
+    let command = run(&server, &folder, &["--tui", "--json"]);
+    let (mut child, near) = start_on_terminal(command, (500, 200));
+    let file = folder.path().join("run/run.json");
+    let finished = || {
+        let text = std::fs::read_to_string(&file).ok()?;
+        let record: RunRecord = serde_json::from_str(&text).ok()?;
+        record.analysis.is_some().then_some(record)
+    };
+    patiently(|| finished().is_some());
+    assert!(child.try_wait().unwrap().is_none(), "it waits to be read");
+    let (said, _) = read_to_end(child, near);
+    check_left_as_it_was(&said);
+    let stages = &finished().unwrap().targets[0].stages;
+    let windows: Vec<u64> = stages.iter().map(|stage| stage.load.window_ns).collect();
+    assert_eq!(windows, [700_000_000; 2]);
 }
 
 /// The cursor is there at the end, and colours are off.

@@ -92,7 +92,7 @@ impl View {
         let on: Box<dyn Draw> = match (args.tui, is_terminal()) {
             (true, _) => Box::new(Screen::open(paint, outline.targets.len())?),
             (false, true) => Box::new(Bars::new(paint)),
-            (false, false) => Box::new(Lines::new(paint, clock::now_ns())),
+            (false, false) => Box::new(Lines::new(io::stderr(), paint, clock::now_ns())),
         };
         let state = State::new(outline, clock::now_ns());
         let (sender, received) = messages::channel();

@@ -23,16 +23,13 @@ use ratatui::crossterm::terminal::{
 use rustix::process::{Signal, getpid, kill_process};
 
 use super::messages::Message;
-use super::{Draw, Paint, write_line};
+use super::{Draw, Paint, REDRAW, write_line};
 
 /// Longest wait for a key.
 const KEYS: Duration = Duration::from_millis(100);
 
 /// Between two drawings that no key asked for, ns.
 const REDRAW_NS: u64 = 250_000_000;
-
-/// Lines that are kept for the end.
-const LINES_KEPT: usize = 4096;
 
 /// The terminal is in the state of the full screen.
 static IS_ON: AtomicBool = AtomicBool::new(false);
@@ -42,6 +39,7 @@ pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     drawn: Drawn,
     paint: Paint,
+    /// What was said: a few lines a stage.
     lines: Vec<String>,
     targets: usize,
     next_ns: u64,
@@ -69,6 +67,20 @@ impl Screen {
         Ok(Self { terminal, drawn, paint, lines: Vec::new(), targets, next_ns: 0 })
     }
 
+    /// Waits a little for the user.
+    fn key_or_resize(&mut self) -> io::Result<()> {
+        if !event::poll(KEYS)? {
+            return Ok(());
+        }
+        match event::read()? {
+            Event::Key(key) if key.kind != KeyEventKind::Release => self.key(key),
+            Event::Resize(..) => {}
+            _ => return Ok(()),
+        }
+        self.next_ns = 0;
+        Ok(())
+    }
+
     fn key(&mut self, key: KeyEvent) {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -91,23 +103,16 @@ impl Screen {
 
 impl Draw for Screen {
     fn next(&mut self, from: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
-        while event::poll(KEYS).unwrap_or(false) {
-            match event::read() {
-                Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => self.key(key),
-                Ok(Event::Resize(..)) => {}
-                _ => continue,
-            }
-            self.next_ns = 0;
-            break;
+        match self.key_or_resize() {
+            Ok(()) => from.recv_timeout(Duration::ZERO),
+            // A terminal that is gone, which must not be asked again and again.
+            Err(_) => from.recv_timeout(REDRAW),
         }
-        from.recv_timeout(Duration::ZERO)
     }
 
     fn say(&mut self, line: &str) {
         self.drawn.say(line);
-        if self.lines.len() < LINES_KEPT {
-            self.lines.push(line.to_owned());
-        }
+        self.lines.push(line.to_owned());
     }
 
     fn draw(&mut self, state: &State, now_ns: u64) {

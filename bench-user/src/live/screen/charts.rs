@@ -4,7 +4,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::symbols::Marker;
-use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Paragraph};
+use ratatui::widgets::{Axis, Chart, Dataset, GraphType, Paragraph, Wrap};
 
 use super::{Screen, framed, samples};
 use crate::ladder::StageSample;
@@ -101,7 +101,10 @@ fn draw(frame: &mut Frame<'_>, area: Rect, curve: &Curve<'_>) {
     let title = last.map_or(curve.title.to_owned(), |last| format!("{}: {last}", curve.title));
     let block = framed(title);
     if curve.points.is_empty() {
-        frame.render_widget(Paragraph::new(curve.why_none).block(block), area);
+        frame.render_widget(
+            Paragraph::new(curve.why_none).wrap(Wrap { trim: true }).block(block),
+            area,
+        );
         return;
     }
     let top = curve.points.iter().map(|(_, value)| *value).fold(0.0, f64::max) * 1.1;

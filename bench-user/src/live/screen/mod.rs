@@ -104,7 +104,7 @@ impl Screen {
         self.stages(frame, left, state);
         self.threads(frame, right, state);
         self.charts(frame, middle, state);
-        self.rule(frame, rule, state);
+        self.rule(frame, rule, state, now_ns);
         self.said(frame, lines);
         self.keys(frame, keys, state);
         if self.has_help {

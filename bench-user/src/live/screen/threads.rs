@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Span;
-use ratatui::widgets::Paragraph;
+use ratatui::widgets::{Paragraph, Wrap};
 
 use super::{Screen, framed, gauge};
 use crate::live::fit::{cut, printable};
@@ -28,7 +28,7 @@ impl Screen {
                 (Some(under), _) if under.samples.is_empty() => "the window has not begun",
                 (Some(_), _) => "not measured: only a watched target has threads",
             };
-            frame.render_widget(Paragraph::new(why), inner);
+            frame.render_widget(Paragraph::new(why).wrap(Wrap { trim: true }), inner);
             return;
         }
         let rows = Layout::vertical(vec![Constraint::Length(1); usize::from(inner.height)]);
