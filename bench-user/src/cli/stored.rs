@@ -37,6 +37,7 @@ pub struct CrawlArgs {
 #[command(after_long_help = "\
 Examples:
   bench-user report bench-runs/ID --format markdown --out report.md
+  bench-user report bench-runs/ID --html --out report.html
   bench-user report bench-runs/ID --format csv --out stages.csv
   bench-user report bench-runs/ID --format hlog --out run.hlog
   bench-user report bench-runs/ID --format flamegraph --target node --connections 50 --out cpu.svg
@@ -52,6 +53,9 @@ pub struct ReportArgs {
     /// How to render it
     #[arg(long, value_enum, default_value_t)]
     pub format: ReportFormat,
+    /// The same as --format html
+    #[arg(long, conflicts_with = "format")]
+    pub html: bool,
     /// Write into this file instead of standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -82,6 +82,8 @@ pub enum ReportFormat {
     Text,
     /// Tables for a document
     Markdown,
+    /// One page with pictures for a browser, in a single file that needs no network
+    Html,
     /// The record itself
     Json,
     /// One row a stage, for spreadsheets and data frames

@@ -11,7 +11,7 @@ use bench_user::measured::Measured;
 use bench_user::plan::{Plan, TargetSpec};
 use bench_user::record::{self, RunDir, RunRecord, ServiceRecord, TargetRecord, Tool, Urls};
 use bench_user::target::{self, TargetKind};
-use bench_user::{analyze, claims, clock, host};
+use bench_user::{analyze, claims, clock, host, report};
 
 use super::recorder::Recorder;
 use super::view::{self, View};
@@ -58,6 +58,7 @@ pub(super) fn measure(
     recorder.view = None;
     drop(view);
     concluded?;
+    keep_page(&recorder);
     Ok((recorder, ended))
 }
 
@@ -176,4 +177,19 @@ fn conclude(recorder: &mut Recorder) -> anyhow::Result<()> {
     record.analysis = Some(analyze::analyze(record));
     record.claims = claims::check(record, &record.plan.claims);
     recorder.dir.save(&recorder.record).context("save the findings")
+}
+
+/// The report beside the record. What cannot be written must not cost the figures: it is said.
+fn keep_page(recorder: &Recorder) {
+    if recorder.has_nothing() {
+        return;
+    }
+    let mut page = Vec::new();
+    let written = report::html(&recorder.record, &mut page)
+        .context("draw the report")
+        .and_then(|()| Ok(recorder.dir.save_page(&page)?));
+    match written {
+        Ok(path) => recorder.say(&format!("report: {}", path.display())),
+        Err(why) => recorder.say(&format!("warning: no report.html: {why:#}")),
+    }
 }

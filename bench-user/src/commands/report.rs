@@ -34,10 +34,15 @@ pub(crate) fn run(args: &ReportArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+fn format(args: &ReportArgs) -> ReportFormat {
+    if args.html { ReportFormat::Html } else { args.format }
+}
+
 fn render(record: &RunRecord, args: &ReportArgs, out: &mut dyn Write) -> io::Result<()> {
-    match args.format {
+    match format(args) {
         ReportFormat::Text => report::render(record, Format::Text, out),
         ReportFormat::Markdown => report::render(record, Format::Markdown, out),
+        ReportFormat::Html => report::html(record, out),
         ReportFormat::Json => report::render(record, Format::Json, out),
         ReportFormat::Csv => report::csv(record, out),
         ReportFormat::Hlog => report::hlog(record, out),

@@ -20,6 +20,9 @@ use crate::host::owner::{make_folder, owner_from_sudo};
 /// Name of the record inside the folder of a run.
 const FILE: &str = "run.json";
 
+/// Name of the report beside it, for whoever opens the folder.
+const PAGE: &str = "report.html";
+
 /// Folder for runs where the user names none, below the current directory.
 const RUNS: &str = "bench-runs";
 
@@ -137,8 +140,20 @@ impl RunDir {
     /// [`StoreError::NotFinite`] when the record would not be read back as it is.
     pub fn save(&self, record: &RunRecord) -> Result<(), StoreError> {
         let text = encode(record)?;
-        self.replace(&text).map_err(|cause| self.save_error(cause))?;
+        self.replace(FILE, &text).map_err(|cause| self.save_error(cause))?;
         self.give_logs().map_err(|cause| io_error("give to its owner", &self.logs_dir(), cause))
+    }
+
+    /// Keeps the report as a page beside the record, in one step as [`RunDir::save`] does.
+    ///
+    /// # Errors
+    /// What the kernel said; the record does not depend on it.
+    pub fn save_page(&self, page: &[u8]) -> Result<PathBuf, StoreError> {
+        let path = self.path.join(PAGE);
+        match self.replace(PAGE, page) {
+            Ok(()) => Ok(path),
+            Err(cause) => Err(io_error("write", &path, cause)),
+        }
     }
 
     /// Takes a folder away in which nothing was kept but a record of nothing: the record, empty
@@ -162,7 +177,7 @@ impl RunDir {
         Ok(true)
     }
 
-    fn replace(&self, text: &[u8]) -> io::Result<()> {
+    fn replace(&self, name: &str, text: &[u8]) -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(".run-")
             .permissions(Permissions::from_mode(0o644))
@@ -173,7 +188,7 @@ impl RunDir {
         }
         // Before the rename: else a power cut could leave the new name on an empty file.
         file.as_file().sync_all()?;
-        file.persist(self.path.join(FILE))?;
+        file.persist(self.path.join(name))?;
         File::open(&self.path)?.sync_all()
     }
 

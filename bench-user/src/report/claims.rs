@@ -90,7 +90,8 @@ fn worst<'a>(result: &ClaimResult, such: &[&'a StageClaim]) -> Option<&'a StageC
     each?.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, stage)| stage)
 }
 
-fn stages(result: &ClaimResult) -> Table {
+/// One row a stage.
+pub(super) fn stages(result: &ClaimResult) -> Table {
     let claim = &result.claim;
     let metric = claim.metric.as_deref().unwrap_or("");
     let is_change = claim.against.is_some();
@@ -139,7 +140,7 @@ fn interval(stage: &StageClaim, metric: &str, is_change: bool) -> Option<String>
 }
 
 /// Why a stage does not hold, where the claim's own sentence does not say it.
-fn doubts(result: &ClaimResult) -> Vec<Item> {
+pub(super) fn doubts(result: &ClaimResult) -> Vec<Item> {
     let told = |s: &&StageClaim| s.verdict != ClaimVerdict::Holds && s.because != result.because;
     let item = |s: &StageClaim| Item::new(format!("at {}", s.level().short()), s.because.clone());
     result.stages.iter().filter(told).map(item).collect()

@@ -24,6 +24,9 @@ pub(super) const METRICS: [Metric; 8] = [
     metric("threads.busiest.oncpu_ratio", "busiest\nthread"),
 ];
 
+/// Between the two of the tables, for pictures.
+pub(super) const P90: Metric = metric("load.response_ns.p90", "p90");
+
 /// The same of connections that are held open: event streams, WebSocket listeners, idle ones.
 pub(super) const OF_HELD: [Metric; 8] = [
     metric("load.events.per_sec", "events/s"),

@@ -73,10 +73,7 @@ pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
     if ladder.is_all_invalid() && !ladder.is_job() {
         lines.push(nothing_valid(ladder));
     }
-    if let Some((row, findings)) = peak.zip(ladder.findings) {
-        let more = knee_and_plateau(findings, row.rate_metric().label, ladder.goes_on_after(row));
-        lines.push(format!("peak {} at {}{more}", row.rate(), row.at));
-    }
+    lines.extend(peak.zip(ladder.findings).map(|(row, findings)| top(ladder, row, findings)));
     lines.extend(ladder.findings.map_or(Vec::new(), searches));
     // Of an address alone the kernel side is missing as a whole, which is said elsewhere.
     let shown = peak.or(ladder.shown());
@@ -88,6 +85,17 @@ pub(super) fn item(ladder: &Ladder<'_>) -> Option<Item> {
     let fit = ladder.findings.and_then(|findings| findings.usl.as_ref());
     lines.extend(fit.filter(|_| peak.is_some_and(|row| !row.is_held())).and_then(scalability));
     (!lines.is_empty()).then(|| Item { lead: ladder.target.name.clone(), lines })
+}
+
+/// Peak, knee and plateau of a target, behind its name; `None` where no level is valid.
+pub(super) fn peak_and_more(ladder: &Ladder<'_>) -> Option<String> {
+    let row = ladder.peak().filter(|_| !ladder.is_all_invalid())?;
+    Some(format!("{}: {}", ladder.target.name, top(ladder, row, ladder.findings?)))
+}
+
+fn top(ladder: &Ladder<'_>, row: &Row<'_>, findings: &LadderFindings) -> String {
+    let more = knee_and_plateau(findings, row.rate_metric().label, ladder.goes_on_after(row));
+    format!("peak {} at {}{more}", row.rate(), row.at)
 }
 
 fn nothing_valid(ladder: &Ladder<'_>) -> String {

@@ -45,7 +45,7 @@ pub(super) const LEGEND: &str = "Figures are medians over the counted runs (repe
     the time. n/a: not measured.";
 
 /// One row a target: medians over the counted runs.
-fn table(job: &JobSpec, ladders: &[Ladder<'_>]) -> Table {
+pub(super) fn table(job: &JobSpec, ladders: &[Ladder<'_>]) -> Table {
     let mut titles = vec!["target".to_owned(), ">runs".to_owned()];
     titles.extend(OF_JOB.iter().map(|metric| format!(">{}", title(metric, job))));
     titles.push("exit".to_owned());
@@ -117,7 +117,7 @@ pub(super) fn failed(ladder: &Ladder<'_>) -> Option<String> {
 }
 
 /// Why runs have no figures.
-fn failures(ladder: &Ladder<'_>) -> Option<Item> {
+pub(super) fn failures(ladder: &Ladder<'_>) -> Option<Item> {
     let row = ladder.rows.first()?;
     let noun = row.at.repetition_noun();
     let line = |stage: &&StageRecord| {
@@ -131,7 +131,7 @@ fn failures(ladder: &Ladder<'_>) -> Option<Item> {
 }
 
 /// Counts by name, the most frequent first; `None` where nobody's were counted.
-fn syscalls(ladders: &[Ladder<'_>]) -> Option<Table> {
+pub(super) fn syscalls(ladders: &[Ladder<'_>]) -> Option<Table> {
     let counted: Vec<Option<BTreeMap<&str, f64>>> = ladders.iter().map(counts).collect();
     let mut highest = BTreeMap::<&str, f64>::new();
     for (name, count) in counted.iter().flatten().flatten() {
@@ -158,7 +158,7 @@ fn syscalls(ladders: &[Ladder<'_>]) -> Option<Table> {
 
 /// Medians over the runs that went well; `None` where there is none with counted syscalls.
 #[expect(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-fn counts<'a>(ladder: &Ladder<'a>) -> Option<BTreeMap<&'a str, f64>> {
+pub(super) fn counts<'a>(ladder: &Ladder<'a>) -> Option<BTreeMap<&'a str, f64>> {
     let row = ladder.rows.first()?;
     let went_well = |stage: &&&'a StageRecord| stage.verdict.invalid.is_empty();
     let stages = row.stages.iter().filter(went_well);

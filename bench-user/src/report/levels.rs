@@ -105,7 +105,8 @@ pub(super) fn cell(title: &str, level: plan::Level) -> String {
     }
 }
 
-const RATE: &str = "rate";
+/// The title of levels that are told apart by the rate that was offered.
+pub(super) const RATE: &str = "rate";
 
 impl<'a> Ladder<'a> {
     /// Something was measured, and no level has a rate that says something of the target.

@@ -1,8 +1,9 @@
 //! A record rendered for people and programs.
 //!
 //! Content and format are apart: `run`, `claims`, `compare` and `sample` each build a page of
-//! plain blocks, and `text` and `markdown` draw any page, so both show the same figures; `json`
-//! is the data itself and `export` hands it to other tools. Pure: no clock, no environment, no
+//! plain blocks, and `text` and `markdown` draw any page, so both show the same figures; `html`
+//! draws the same blocks and pictures beside them; `json` is the data itself and `export` hands it
+//! to other tools. Pure: no clock, no environment, no
 //! terminal. A figure becomes percent here and in the sentences of the record, never in its numbers.
 
 mod claims;
@@ -14,6 +15,7 @@ mod facts;
 mod figures;
 mod findings;
 mod history;
+mod html;
 mod job;
 mod json;
 mod levels;
@@ -91,6 +93,14 @@ pub fn studies(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     draw(studies, || studies::page(studies), format, out)
+}
+
+/// Writes the report of a run as one HTML page that needs no other file and no network.
+///
+/// # Errors
+/// What the writer says.
+pub fn html(run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    html::write(run, out)
 }
 
 /// Writes one row of comma-separated values for every stage; `export/csv.rs` names the columns.

@@ -14,8 +14,10 @@ use crate::record::{RunRecord, TargetRecord};
 pub(super) fn page(run: &RunRecord) -> Page {
     let analysis = levels::analysis(run);
     let ladders = levels::ladders(run, &analysis);
-    let mut page = Page::titled(format!("{}, {} ({})", run.plan.name, run.started_at, run.id));
-    answer(&mut page, run, &ladders);
+    let mut page = Page::titled(title(run));
+    for Said::Alarm(sentence) | Said::Found(sentence) in answer(run, &ladders) {
+        page.text(sentence);
+    }
     page.section("Claims", claims::items(&run.claims));
     if let Some(job) = &run.plan.job {
         job::sections(&mut page, job, &ladders);
@@ -35,8 +37,13 @@ pub(super) fn page(run: &RunRecord) -> Page {
     page
 }
 
+/// What the report is about.
+pub(super) fn title(run: &RunRecord) -> String {
+    format!("{}, {} ({})", run.plan.name, run.started_at, run.id)
+}
+
 /// Where the surroundings that are shown are of.
-fn around(run: &RunRecord, ladders: &[Ladder<'_>]) -> &'static str {
+pub(super) fn around(run: &RunRecord, ladders: &[Ladder<'_>]) -> &'static str {
     match (&run.plan.job, has_peaks(ladders)) {
         (Some(_), _) => "Around the jobs",
         (None, true) => "Around the peak",
@@ -72,7 +79,8 @@ fn of_load(page: &mut Page, ladders: &[Ladder<'_>]) {
     }
 }
 
-fn nothing_counted(target: &TargetRecord) -> String {
+/// Why a ladder has no table.
+pub(super) fn nothing_counted(target: &TargetRecord) -> String {
     match target.stages.len() as u64 {
         0 => "No stage was finished.".into(),
         n => format!(
@@ -82,48 +90,62 @@ fn nothing_counted(target: &TargetRecord) -> String {
     }
 }
 
-const LEGEND: &str = "Figures are medians over the counted climbs (repetitions), ± half the width of their \
+/// What the figures are.
+pub(super) const LEGEND: &str = "Figures are medians over the counted climbs (repetitions), ± half the width of their \
     interval: 95% from five climbs on, the range of what was seen with three or four, none with \
     fewer. Threads and explanations are of one climb, the middle one by its rate. runq p99: wait \
     for a CPU. CPUs used: 1.00 is one CPU busy all the time. busiest thread: its share of the \
     window on a CPU. In full: samples are the fewest of a climb, min and max those of all; \
     connect and first event are of the whole stage. n/a: not measured.";
 
-fn answer(page: &mut Page, run: &RunRecord, ladders: &[Ladder<'_>]) {
+/// A sentence of the answer.
+pub(super) enum Said {
+    /// What must be known before anything else is read.
+    Alarm(String),
+    /// What was found.
+    Found(String),
+}
+
+/// The answer, in the order in which it is read.
+pub(super) fn answer(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Said> {
+    let mut said = Vec::new();
     if let Some(why) = &run.interrupted {
-        page.text(format!("INTERRUPTED: {why}. What follows is of the stages finished before."));
+        said.push(Said::Alarm(format!(
+            "INTERRUPTED: {why}. What follows is of the stages finished before."
+        )));
     } else if run.analysis.is_none() {
-        page.text(
-            "NOT FINISHED: the record ends before its analysis; what follows is of the stages in it.",
-        );
+        said.push(Said::Alarm(
+            "NOT FINISHED: the record ends before its analysis; what follows is of the stages in it."
+                .into(),
+        ));
     }
     if !run.claims.is_empty() {
-        page.text(claims::summary(&run.claims));
+        said.push(Said::Found(claims::summary(&run.claims)));
     }
     for ladder in ladders {
         if let Some(how) = validity::ending(ladder.target) {
-            page.text(format!("NO ANSWER: {} {how}.", ladder.target.name));
+            said.push(Said::Alarm(format!("NO ANSWER: {} {how}.", ladder.target.name)));
         }
     }
-    for line in ladders.iter().filter_map(job::failed) {
-        page.text(line);
-    }
+    said.extend(ladders.iter().filter_map(job::failed).map(Said::Alarm));
     let peaks: Vec<String> = ladders.iter().filter_map(findings::peak).collect();
     if !peaks.is_empty() {
-        page.text(format!("Peak: {}.", peaks.join("; ")));
+        said.push(Said::Found(format!("Peak: {}.", peaks.join("; "))));
     }
     let found: Vec<String> = ladders.iter().filter_map(findings::found_rate).collect();
     if !found.is_empty() {
-        page.text(format!("Highest rate: {}.", found.join("; ")));
+        said.push(Said::Found(format!("Highest rate: {}.", found.join("; "))));
     }
+    said
 }
 
 /// Every ladder has a valid stage, so that what is shown of it is its peak.
-fn has_peaks(ladders: &[Ladder<'_>]) -> bool {
+pub(super) fn has_peaks(ladders: &[Ladder<'_>]) -> bool {
     ladders.iter().all(|ladder| !ladder.is_all_invalid())
 }
 
-fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
+/// By name, each target at its peak.
+pub(super) fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
     let peaks: Vec<(&str, &Row<'_>)> =
         ladders.iter().filter_map(|l| Some((l.target.name.as_str(), l.shown()?))).collect();
     if let Some(table) = stages::syscalls(&peaks) {
@@ -133,8 +155,8 @@ fn syscalls(page: &mut Page, ladders: &[Ladder<'_>]) {
     }
 }
 
-/// Of the first counted repetition at each target's peak.
-fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {
+/// What is missing, and why.
+pub(super) fn not_measured(run: &RunRecord, ladders: &[Ladder<'_>]) -> Vec<Item> {
     let mut reasons = Reasons::default();
     for ladder in ladders {
         let Ladder { target, rows, .. } = ladder;

@@ -98,7 +98,7 @@ pub(super) fn syscalls(peaks: &[(&str, &Row<'_>)]) -> Option<Table> {
 }
 
 /// Medians over the repetitions; `None` when no repetition counted or nobody was served.
-fn per_request<'a>(row: &Row<'a>) -> Option<BTreeMap<&'a str, f64>> {
+pub(super) fn per_request<'a>(row: &Row<'a>) -> Option<BTreeMap<&'a str, f64>> {
     let blocks: Vec<_> = row
         .stages
         .iter()

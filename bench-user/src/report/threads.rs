@@ -58,8 +58,6 @@ fn how_many(threads: &[Thread]) -> String {
 
 /// Shares of the window: those of a thread that lived through it add up to 100 %.
 fn busiest(threads: &[Thread]) -> Table {
-    let mut threads: Vec<&Thread> = threads.iter().collect();
-    threads.sort_by(|a, b| b.oncpu_ratio.total_cmp(&a.oncpu_ratio).then(a.tid.cmp(&b.tid)));
     let mut table = Table::new([
         "thread",
         ">tid",
@@ -71,7 +69,7 @@ fn busiest(threads: &[Thread]) -> Table {
         ">involuntary",
         "",
     ]);
-    for thread in threads.into_iter().take(THREADS) {
+    for thread in busiest_first(threads) {
         table.rows.push(vec![
             named(thread),
             thread.tid.to_string(),
@@ -87,8 +85,16 @@ fn busiest(threads: &[Thread]) -> Table {
     table
 }
 
+/// Those that are shown.
+pub(super) fn busiest_first(threads: &[Thread]) -> Vec<&Thread> {
+    let mut threads: Vec<&Thread> = threads.iter().collect();
+    threads.sort_by(|a, b| b.oncpu_ratio.total_cmp(&a.oncpu_ratio).then(a.tid.cmp(&b.tid)));
+    threads.truncate(THREADS);
+    threads
+}
+
 /// With the process's name where that says more.
-fn named(thread: &Thread) -> String {
+pub(super) fn named(thread: &Thread) -> String {
     if thread.process.is_empty() || thread.process == thread.comm {
         thread.comm.clone()
     } else {

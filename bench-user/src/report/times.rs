@@ -78,7 +78,7 @@ pub(super) fn line(d: &Distribution) -> String {
 }
 
 /// The times of a level that have samples: what a repetition timed, by the name of it.
-fn measures<'a>(row: &Row<'a>) -> Vec<(&'static str, Vec<&'a Distribution>)> {
+pub(super) fn measures<'a>(row: &Row<'a>) -> Vec<(&'static str, Vec<&'a Distribution>)> {
     let loads = || row.stages.iter().map(|stage| &stage.load);
     let offered = || loads().filter_map(|load| load.offered.as_ref());
     let events = || loads().filter_map(|load| load.events.as_ref());

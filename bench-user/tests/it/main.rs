@@ -28,6 +28,8 @@ mod live;
 
 /// The same by the real program, in a file and on a terminal.
 mod terminal;
+/// Reports as pages for a browser, as text; `tests/page` opens them.
+mod html;
 
 /// Runs in the formats of other tools.
 mod export;

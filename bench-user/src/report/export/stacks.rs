@@ -58,7 +58,7 @@ impl StackKind {
         }
     }
 
-    fn words(self) -> &'static str {
+    pub(in crate::report) fn words(self) -> &'static str {
         match self {
             Self::OnCpu => "on the CPU",
             Self::OffCpu => "off the CPU",
@@ -146,6 +146,11 @@ impl Folded {
             };
             *self.stacks.entry(stack.into_owned()).or_default() += weight;
         }
+    }
+
+    /// Stacks with their weights, sorted by their text.
+    pub(in crate::report) fn stacks(&self) -> &BTreeMap<String, u64> {
+        &self.stacks
     }
 
     fn lines(&self) -> impl Iterator<Item = String> {

@@ -6,6 +6,7 @@
 mod analysis;
 mod explained;
 mod jobs;
+mod large;
 mod observed;
 mod stage;
 mod surroundings;
@@ -26,6 +27,7 @@ use hdrhistogram::Histogram;
 
 use analysis::{analysis, claims};
 pub(crate) use jobs::jobs;
+pub(crate) use large::large;
 pub(crate) use observed::{everything_observed, nothing_observed};
 use stage::{Around, LEAN, chatty, stage};
 
