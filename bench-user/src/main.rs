@@ -18,6 +18,7 @@ fn main() -> ExitCode {
     {
         return shim_main(order);
     }
+    commands::completions::answer();
     let cli = Cli::of_process();
     start_log(&cli.command);
     ExitCode::from(match run(cli.command) {
@@ -46,6 +47,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Schema => commands::schema::run(),
         Command::Serve(args) => commands::serve::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
     }
 }
 

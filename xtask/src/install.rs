@@ -1,6 +1,7 @@
 //! `install`: puts a release `bench-user` where root's PATH has it.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -24,23 +25,48 @@ pub(crate) struct Args {
 /// The verb.
 pub(crate) fn main(workspace: &Workspace, args: &Args) -> Result<()> {
     build::release_with_probes(workspace)?;
-    let binary = workspace.release_binary();
     let Some(root) = &args.root else {
         if !privilege::can_be_root() {
             bail!("installing for sudo needs root: use --root DIR to install elsewhere");
         }
-        return copy(privilege::as_root("install"), &binary, folder_of_root()?);
+        let folder = folder_of_root()?;
+        let prefix = folder.parent().context("it is below another")?;
+        let as_root = || privilege::as_root("install");
+        return all(&as_root, workspace, (folder, prefix));
     };
-    copy(Command::new("install"), &binary, &root.join("bin"))?;
+    all(&|| Command::new("install"), workspace, (&root.join("bin"), root))?;
     eprintln!("Run it as `sudo {}/bin/bench-user`.", root.display());
     Ok(())
 }
 
+/// The program, its manual pages and its completions for bash, into a folder of programs and below
+/// the prefix that goes with it.
+fn all(
+    install: &dyn Fn() -> Command,
+    workspace: &Workspace,
+    (programs, prefix): (&Path, &Path),
+) -> Result<()> {
+    let binary = workspace.release_binary();
+    copy(install(), "755", &binary, &programs.join("bench-user"))?;
+
+    let made = workspace.target.join("install");
+    let pages = made.join("man1");
+    run(Command::new(&binary).args(["man", "--out"]).arg(&pages))?;
+    for page in fs::read_dir(&pages)? {
+        let page = page?;
+        let there = prefix.join("share/man/man1").join(page.file_name());
+        copy(install(), "644", &page.path(), &there)?;
+    }
+    let completions = made.join("bench-user.bash");
+    fs::write(&completions, capture(Command::new(&binary).args(["completions", "bash"]))?)?;
+    let there = prefix.join("share/bash-completion/completions/bench-user");
+    copy(install(), "644", &completions, &there)
+}
+
 /// By way of `install`, which replaces a running program instead of failing on it.
-fn copy(mut install: Command, binary: &Path, folder: &Path) -> Result<()> {
-    let destination = folder.join("bench-user");
-    run(install.args(["-D", "--mode=755"]).arg(binary).arg(&destination))
-        .with_context(|| format!("install {}", destination.display()))
+fn copy(mut install: Command, mode: &str, from: &Path, to: &Path) -> Result<()> {
+    run(install.arg("-D").arg(format!("--mode={mode}")).arg(from).arg(to))
+        .with_context(|| format!("install {}", to.display()))
 }
 
 /// The first of our folders on the PATH that commands get under sudo.

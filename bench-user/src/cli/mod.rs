@@ -20,10 +20,12 @@ pub use outlets::OutletArgs;
 pub use request::{ConnectionArgs, RequestArgs};
 pub use stacks::{FlameArgs, StackArgs, StackKindName};
 pub use stored::{
-    CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, HistoryArgs, ReportArgs,
-    ServeArgs,
+    CheckArgs, CompareArgs, CompletionsArgs, CrawlArgs, DoctorArgs, HistoryArgs, ManArgs,
+    ReportArgs, ServeArgs,
 };
-pub use study::{StudyArgs, StudyCleanArgs, StudyCommand, StudyResultsArgs, StudyRunArgs};
+pub use study::{
+    StudyArgs, StudyCleanArgs, StudyCommand, StudyListArgs, StudyResultsArgs, StudyRunArgs,
+};
 pub use value::{
     ArrivalsName, BuiltinName, CatchUpName, CheckFormat, ClientName, ExplainName, FailOn, Format,
     HistoryFormat, OrOff, OrderName, ProtocolName, ReportFormat, WebsocketName,
@@ -109,6 +111,8 @@ pub enum Command {
     Serve(ServeArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Print a manual page, or write all of them
+    Man(ManArgs),
 }
 
 #[cfg(test)]

@@ -196,11 +196,29 @@ pub struct ServeArgs {
     pub address: SocketAddr,
 }
 
+/// `man`.
+#[derive(Debug, Args)]
+#[command(after_long_help = "\
+Examples:
+  bench-user man run | man -l -
+  sudo bench-user man --out /usr/local/share/man/man1")]
+pub struct ManArgs {
+    /// Command whose page is printed, such as `run` or `study run` [default: the tool's own]
+    pub command: Vec<String>,
+    /// Folder that every page is written into instead
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub out: Option<PathBuf>,
+}
+
 /// `completions`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "\
-Example:
-  bench-user completions bash > /etc/bash_completion.d/bench-user")]
+Examples:
+  bench-user completions bash > /etc/bash_completion.d/bench-user
+  source <(bench-user completions zsh)
+  bench-user completions fish > ~/.config/fish/completions/bench-user.fish
+
+Completes names of running containers and local images too, as far as you may ask their engine.")]
 pub struct CompletionsArgs {
     /// Which shell
     pub shell: Shell,

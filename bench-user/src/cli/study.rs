@@ -22,13 +22,21 @@ pub struct StudyArgs {
 #[derive(Debug, Subcommand)]
 pub enum StudyCommand {
     /// List the studies and their parts
-    List,
+    List(StudyListArgs),
     /// Set a study up, run its parts and set its article's sentences beside what was measured
     Run(StudyRunArgs),
     /// Set the sentences beside what the last run of each study measured, without root
     Results(StudyResultsArgs),
     /// Remove what was installed and built for studies, and keep their results
     Clean(StudyCleanArgs),
+}
+
+/// Arguments of `study list`.
+#[derive(Debug, Args)]
+pub struct StudyListArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `study run`.

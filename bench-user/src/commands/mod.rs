@@ -20,6 +20,7 @@ pub(crate) mod exec;
 mod flame;
 mod github;
 pub(crate) mod history;
+pub(crate) mod man;
 mod measure;
 mod metrics;
 pub(crate) mod observe;

@@ -4,12 +4,14 @@ mod clean;
 mod results;
 mod run;
 
-use bench_user::cli::StudyCommand;
+use bench_user::cli::{StudyCommand, StudyListArgs};
 use bench_user::report::{self, StudyResults};
 use bench_user::study::table::{self, Records};
 use bench_user::study::{Size, Study};
 
-use super::{Outcome, format, print};
+use serde_json::json;
+
+use super::{Outcome, format, print, print_json};
 
 /// Below a study's folder: a folder for every time it was run, with one for every part.
 const RESULTS: &str = "results";
@@ -19,15 +21,32 @@ const SMOKE: &str = "-smoke";
 
 pub(crate) fn run(command: &StudyCommand) -> anyhow::Result<Outcome> {
     match command {
-        StudyCommand::List => list(),
+        StudyCommand::List(args) => list(args),
         StudyCommand::Run(args) => run::run(args),
         StudyCommand::Results(args) => results::show_again(args),
         StudyCommand::Clean(args) => clean::clean(args),
     }
 }
 
-fn list() -> anyhow::Result<Outcome> {
+fn list(args: &StudyListArgs) -> anyhow::Result<Outcome> {
     let studies = Study::all()?;
+    if args.json {
+        let studies = studies.iter().map(|Study { name, manifest }| {
+            let parts = manifest.parts.iter();
+            let parts: Vec<_> =
+                parts.map(|part| json!({ "name": part.name, "about": part.about })).collect();
+            json!({
+                "name": name,
+                "title": manifest.title,
+                "article": manifest.article,
+                "runtimes": manifest.runtimes,
+                "parts": parts,
+                "sentences": manifest.sentences.len(),
+            })
+        });
+        print_json(&studies.collect::<Vec<_>>())?;
+        return Ok(Outcome::Done);
+    }
     print(|out| {
         for Study { name, manifest } in &studies {
             writeln!(out, "{name}: {}", manifest.title)?;

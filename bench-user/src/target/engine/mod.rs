@@ -5,6 +5,7 @@
 
 mod error;
 mod images;
+mod names;
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -14,6 +15,7 @@ use bollard::errors::Error as ApiError;
 use bollard::{API_DEFAULT_VERSION, Docker};
 
 pub use error::{EngineError, Wish};
+pub use names::{local_images, running_containers};
 
 use crate::host::engines::{self, Place, Variables};
 
