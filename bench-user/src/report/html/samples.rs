@@ -114,19 +114,8 @@ mod tests {
     use super::*;
 
     fn sample(t_ms: f64, cpu_ratio: Option<f64>) -> StageSample {
-        StageSample {
-            t_ms,
-            achieved_rps: 0.0,
-            response_ns_p99: None,
-            syscalls_per_sec: None,
-            switches_per_sec: None,
-            cpu_ratio,
-            busiest_thread_ratio: None,
-            memory_bytes: None,
-            pids: None,
-            throttled_ns: Some(50_000_000),
-            accept_queue: None,
-        }
+        let throttled_ns = Some(50_000_000);
+        StageSample { t_ms, cpu_ratio, throttled_ns, ..StageSample::default() }
     }
 
     #[test]

@@ -62,6 +62,7 @@ fn sample(n: u32) -> StageSample {
     StageSample {
         t_ms: f64::from(n) * 100.0,
         achieved_rps: 20_000.0 + 900.0 * wave,
+        response_ns_p50: Some(300_000),
         response_ns_p99: Some(900_000 + u64::from(n % 23) * 31_000),
         syscalls_per_sec: Some(60_000.0 + 70.0 * wave),
         switches_per_sec: Some(9_000.0 + 50.0 * wave),
