@@ -96,7 +96,7 @@ fn deviations(metric: &str) -> Vec<f64> {
     let mut found = Vec::new();
     for run in records() {
         for target in &run.targets {
-            for step in levels::steps(&run, target) {
+            for step in levels::steps(run, target) {
                 let values: Vec<f64> = step
                     .stages
                     .iter()

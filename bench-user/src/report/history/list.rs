@@ -6,6 +6,9 @@ use super::brief::{Answers, Brief};
 use super::{History, skipped};
 use crate::report::page::{Page, Table};
 
+/// So many bytes of names of targets are shown.
+const TARGETS: usize = 24;
+
 /// The whole page.
 pub(in crate::report) fn page(history: &History) -> Page {
     let noun = super::super::figures::plural(history.runs.len() as u64, "run", "runs");
@@ -30,11 +33,24 @@ fn row(run: &Brief) -> Vec<String> {
         run.name.clone(),
         started,
         run.plan.clone(),
-        run.targets.join(", "),
+        targets(&run.targets),
         run.stages.to_string(),
         answers(run.claims),
         ended.to_owned(),
     ]
+}
+
+/// The first of the names, as many as leave the table narrow.
+fn targets(names: &[String]) -> String {
+    let mut shown = String::new();
+    for (i, name) in names.iter().enumerate() {
+        if i > 0 && shown.len() + name.len() > TARGETS {
+            return format!("{shown} and {} more", names.len() - i);
+        }
+        shown += if i > 0 { ", " } else { "" };
+        shown += name;
+    }
+    shown
 }
 
 /// `5 hold, 1 fails`; nothing without claims.
@@ -77,4 +93,22 @@ pub(in crate::report) fn csv(history: &History, out: &mut dyn Write) -> io::Resu
         csv.write_record(names.into_iter().chain(&counts).chain([&interrupted]))?;
     }
     csv.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_targets_are_counted_and_one_is_always_named() {
+        let named =
+            |names: &[&str]| targets(&names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(named(&["lean", "chatty"]), "lean, chatty");
+        assert_eq!(
+            named(&["node-on-express", "bun-on-express", "deno"]),
+            "node-on-express and 2 more"
+        );
+        let long = "x".repeat(60);
+        assert_eq!(named(&[&long]), long);
+    }
 }

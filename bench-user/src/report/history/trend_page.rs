@@ -24,7 +24,7 @@ pub(in crate::report) fn page(trend: &Trend) -> Page {
     let mut table = Table::new(["run", "started", ">figure", ">interval", "repetitions"]);
     table.rows.extend(trend.points.iter().map(|point| row(&trend.metric, point)));
     page.table(table);
-    page.items(trend.points.iter().filter_map(doubt).collect());
+    page.items(doubts(&trend.points));
     page.items(vec![Item::new("last", last(trend))]);
     if let Some(conditions) = trend.last.as_ref().map(|last| &last.conditions)
         && !conditions.is_empty()
@@ -92,10 +92,21 @@ fn interval(e: &Estimate, show: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// Why a run has no figure, or one that no conclusion may rest on.
-fn doubt(point: &Point) -> Option<Item> {
-    let why = point.figure.why().or(point.unfit.as_deref())?;
-    Some(Item::new(&point.run, why))
+/// Why runs have no figure, or one that no conclusion may rest on, each reason once.
+fn doubts(points: &[Point]) -> Vec<Item> {
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    for point in points {
+        let Some(why) = point.figure.why().or(point.unfit.as_deref()) else { continue };
+        match by_reason.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, runs)) => runs.push(&point.run),
+            None => by_reason.push((why, vec![&point.run])),
+        }
+    }
+    let item = |(why, runs): (&str, Vec<&str>)| match runs[..] {
+        [first, _, ..] => Item::new(format!("{first} and {} more", runs.len() - 1), why),
+        _ => Item::new(runs.join(", "), why),
+    };
+    by_reason.into_iter().map(item).collect()
 }
 
 /// Whether the last differs from the one before, as a sentence.
@@ -117,6 +128,7 @@ fn last(trend: &Trend) -> String {
     });
     let said = match &difference.unfit {
         Some(why) => format!("no conclusion ({why})"),
+        None if difference.change.is_none() => "no relative change: that figure is 0".to_owned(),
         None => said(&trend.metric, difference.reading).replace(" *", ", of too few repetitions"),
     };
     let conditions = match conditions.len() {
