@@ -160,7 +160,7 @@ impl Sink for Recorder {
                 return Ok(());
             }
             Event::Sampled { sample, busiest, so_far } => {
-                let (sample, busiest) = (sample.clone(), busiest.to_vec());
+                let (sample, busiest) = (Box::new(sample.clone()), busiest.to_vec());
                 self.shows(News::Sampled { sample, busiest, so_far });
                 return Ok(());
             }

@@ -17,7 +17,7 @@ pub enum News {
     /// A look inside the window.
     Sampled {
         /// As in the record.
-        sample: StageSample,
+        sample: Box<StageSample>,
         /// The busiest threads at it.
         busiest: Vec<ThreadShare>,
         /// The whole stage so far.

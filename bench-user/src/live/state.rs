@@ -159,7 +159,7 @@ impl State {
             }
             News::Sampled { sample, busiest, so_far } => {
                 let Some(under) = &mut self.under else { return };
-                under.samples.push(sample);
+                under.samples.push(*sample);
                 under.so_far = Some(so_far);
                 if !busiest.is_empty() {
                     under.busiest = busiest;

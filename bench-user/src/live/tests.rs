@@ -189,7 +189,7 @@ fn sample(p99_ms: u64) -> News {
     };
     let busiest = vec![ThreadShare { tid: 812, comm: "no\x1bde".to_owned(), oncpu_ratio: 0.98 }];
     let so_far = SoFar { response_ns_p99: Some(p99_ms * 1_000_000), ..SoFar::default() };
-    News::Sampled { sample, busiest, so_far }
+    News::Sampled { sample: Box::new(sample), busiest, so_far }
 }
 
 #[test]

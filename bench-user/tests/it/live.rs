@@ -1,5 +1,7 @@
 //! The full screen of a run against stored text.
 
+#![expect(clippy::unwrap_used, reason = "what cannot be had fails its test")]
+
 use bench_user::ladder::{Climb, Position, StageSample};
 use bench_user::live::{Finished, News, Outline, Screen, State};
 use bench_user::load::SoFar;
@@ -60,7 +62,7 @@ fn state(now_ns: u64) -> State {
         let busiest = vec![thread(4012, 0.97), thread(4013, 0.31)];
         let p99 = Some(820_000_000);
         let so_far = SoFar { response_ns_p99: p99, live: 30, ..SoFar::default() };
-        state.take(News::Sampled { sample, busiest, so_far }, began_ns);
+        state.take(News::Sampled { sample: Box::new(sample), busiest, so_far }, began_ns);
     }
     state
 }

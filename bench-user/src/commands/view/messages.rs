@@ -18,7 +18,7 @@ pub(super) enum Message {
     /// A line that stays.
     Says(String),
     /// Something that happened, and when, ns.
-    News(Box<News>, u64),
+    News(News, u64),
     /// The run is over.
     End,
 }
@@ -43,7 +43,7 @@ impl Sender {
         if is_sample && self.waiting.load(Relaxed) >= ROOM_FOR_SAMPLES {
             return;
         }
-        self.put(Message::News(Box::new(news), clock::now_ns()));
+        self.put(Message::News(news, clock::now_ns()));
     }
 
     /// Hands on a line; drops it where there is no room, and counts it.
@@ -86,7 +86,7 @@ mod tests {
     use bench_user::load::SoFar;
 
     fn sample() -> News {
-        let (sample, so_far) = (StageSample::default(), SoFar::default());
+        let (sample, so_far) = (Box::<StageSample>::default(), SoFar::default());
         News::Sampled { sample, busiest: Vec::new(), so_far }
     }
 

@@ -156,7 +156,7 @@ fn show(from: &Receiver<Message>, sender: &Sender, mut state: State, mut on: Box
         loop {
             match next {
                 Ok(Message::Says(line)) => on.say(&line),
-                Ok(Message::News(news, at_ns)) => state.take(*news, at_ns),
+                Ok(Message::News(news, at_ns)) => state.take(news, at_ns),
                 Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => {
                     tell_dropped(sender, &mut *on);
                     on.end();
