@@ -1,12 +1,14 @@
 //! What the page holds: no error, no request, its pictures, and the figures of the record.
 
+use bench_user::record;
 use serde_json::Value;
 
 use super::browser::Browser;
-use super::{Page, Test};
+use super::{Page, Test, below};
 
 pub(crate) const TESTS: &[(&str, Test)] = &[
     ("it_is_drawn_without_an_error_or_a_request", quiet),
+    ("the_page_of_every_stored_run_is_drawn_without_an_error", all_quiet),
     ("its_policy_refuses_every_request", refuses),
     ("its_pictures_are_there", pictures),
     ("its_numbers_are_those_of_the_record", numbers),
@@ -14,12 +16,37 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
 
 fn quiet(browser: &mut Browser, page: &Page) {
     browser.open(&page.file, 1280, "light");
-    for method in ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"] {
-        assert_eq!(browser.told(method), Vec::<Value>::new(), "{method}");
-    }
+    said_nothing(browser, "two targets");
     let requests = browser.told("Network.requestWillBeSent");
     let asked: Vec<&str> = requests.iter().filter_map(|r| r["request"]["url"].as_str()).collect();
     assert_eq!(asked, [url::Url::from_file_path(&page.file).unwrap().as_str()]);
+}
+
+fn said_nothing(browser: &mut Browser, name: &str) {
+    for method in ["Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded"] {
+        assert_eq!(browser.told(method), Vec::<Value>::new(), "{name}: {method}");
+    }
+}
+
+/// The fixtures, and the runs of the studies: jobs, rates, searches, streams, idle connections.
+fn all_quiet(browser: &mut Browser, _page: &Page) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut folders = vec![below("tests/fixtures"), below("studies/records")];
+    let mut seen = 0;
+    while let Some(place) = folders.pop() {
+        for entry in std::fs::read_dir(&place).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(run) = record::read(&path) {
+                let page = super::page(folder.path(), run);
+                browser.open(&page.file, 1280, "light");
+                said_nothing(browser, &path.display().to_string());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 25, "{seen}");
 }
 
 fn refuses(browser: &mut Browser, page: &Page) {
@@ -71,6 +98,12 @@ fn numbers(browser: &mut Browser, page: &Page) {
         ));
         let drawn: Vec<f64> = serde_json::from_value(drawn).unwrap();
         assert_eq!(drawn, of("load.achieved_rps"), "{}", ladder.target);
+        let knee = browser.evaluate(&format!(
+            "[...document.querySelectorAll('#throughput g[data-t=\"{place}\"] .knee')]
+                .map((knee) => Number(knee.dataset.level))"
+        ));
+        let knee: Vec<u32> = serde_json::from_value(knee).unwrap();
+        assert_eq!(knee, Vec::from_iter(ladder.knee_connections), "{}", ladder.target);
         let listed = browser.evaluate(&format!(
             "[...document.querySelectorAll('#times tbody tr')]
                 .filter((row) => row.cells[0].textContent === '{}'

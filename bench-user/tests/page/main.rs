@@ -35,7 +35,8 @@ fn main() -> ExitCode {
     // They share one browser.
     arguments.test_threads = Some(1);
     let folder = tempfile::tempdir().unwrap();
-    let page = Arc::new(page(folder.path(), "run-two-targets.json"));
+    let stored = below("tests/fixtures/run-two-targets.json");
+    let page = Arc::new(page(folder.path(), record::read(&stored).unwrap()));
     let browser = Arc::new(Mutex::new(None));
     let tests = [content::TESTS, use_of::TESTS, reach::TESTS, looks::TESTS].concat();
     let trial = |(name, test): (&str, Test)| {
@@ -61,10 +62,13 @@ fn in_browser(browser: &Mutex<Option<Browser>>, page: &Page, test: Test) -> Comp
     Completion::Completed
 }
 
-/// The page of a stored run in a file.
-fn page(folder: &Path, name: &str) -> Page {
-    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name);
-    let record = record::read(&stored).unwrap();
+/// A file of the package.
+fn below(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The page of a run in a file of this folder.
+fn page(folder: &Path, record: RunRecord) -> Page {
     let file = folder.join("report.html");
     let mut text = Vec::new();
     report::html(&record, &mut text).unwrap();

@@ -62,7 +62,7 @@ pub(super) fn figure(ladders: &[Ladder<'_>]) -> Markup {
     Figure {
         id,
         title,
-        says: says(ladders, measure),
+        says: says(ladders, &levels, &curves),
         keys: ladder::target_keys(ladders),
         pictures: levels.iter().zip(&curves).map(draw).collect(),
         data: data(ladders, &levels, &curves, measure),
@@ -145,18 +145,32 @@ fn places() -> impl Iterator<Item = f64> {
     std::iter::once(first).chain(steps.filter(move |place| *place > first))
 }
 
-/// Times at all places that so many samples support. Where the record names the percentile, its
-/// value is the one.
+/// Times at all places that so many samples support, in one pass. Where the record names the
+/// percentile, its value is the one.
 #[expect(clippy::cast_precision_loss, reason = "counts and times are far below 2^53")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rank is at most the count of samples"
+)]
 fn of_one(d: &Distribution, h: &Histogram<u64>, fewest: u64) -> Vec<f64> {
     let supported = |place: &f64| 10f64.powf(*place) <= fewest as f64 * 1.000_001;
+    let (min, max) = (d.min.unwrap_or(0), d.max.unwrap_or(u64::MAX));
+    let mut buckets = h.iter_recorded();
+    let (mut seen, mut value) = (0, 0);
     let at = |place: f64| {
+        // Nearest rank, as everywhere; the rounding of the logarithm must not add one.
+        let above = h.len() as f64 * 10f64.powf(-place);
+        let rank = h.len() - (above * 1.000_000_001) as u64;
+        while seen < rank
+            && let Some(bucket) = buckets.next()
+        {
+            (seen, value) = (seen + bucket.count_at_value(), bucket.value_iterated_to());
+        }
         let named = Percentile::ALL.into_iter().zip(LABELS);
         let known = named.filter(|(_, (of, _))| (of - place).abs() < 0.001);
         let known = known.map(|(percentile, _)| d.percentile(percentile)).find_map(Result::ok);
-        let (min, max) = (d.min.unwrap_or(0), d.max.unwrap_or(u64::MAX));
-        known.unwrap_or_else(|| h.value_at_quantile(1.0 - 10f64.powf(-place)).max(min).min(max))
-            as f64
+        known.unwrap_or(value.max(min).min(max)) as f64
     };
     places().take_while(supported).map(at).collect()
 }
@@ -208,18 +222,19 @@ fn named(place: f64) -> Option<(f64, &'static str)> {
     LABELS.into_iter().find(|(of, _)| (of - place).abs() < 0.001)
 }
 
-fn says(ladders: &[Ladder<'_>], measure: &str) -> String {
-    let of = |ladder: &Ladder<'_>| {
+/// The named percentiles of each target at the level that is shown of it.
+fn says(ladders: &[Ladder<'_>], levels: &[(Level, String)], curves: &[Vec<Curve>]) -> String {
+    let of = |(place, ladder): (usize, &Ladder<'_>)| {
         let row = ladder.shown()?;
-        let points = percentiles(&distributions(row, measure));
-        let known = points.iter().filter_map(|(place, ns)| {
+        let at = levels.iter().position(|(at, _)| *at == row.at)?;
+        let curve = curves[at].iter().find(|curve| curve.place == place)?;
+        let known = curve.points.iter().filter_map(|(place, ns)| {
             Some(format!("{} {}", named(*place)?.1, figures::show("_ns", *ns)))
         });
         let known: Vec<String> = known.collect();
-        (!known.is_empty())
-            .then(|| format!("{} at {}: {}.", ladder.target.name, row.at, known.join(", ")))
+        Some(format!("{} at {}: {}.", ladder.target.name, row.at, known.join(", ")))
     };
-    let each: Vec<String> = ladders.iter().filter_map(of).collect();
+    let each: Vec<String> = ladders.iter().enumerate().filter_map(of).collect();
     format!(
         "Both axes are logarithmic: one step to the right is ten times fewer requests. Points are \
          medians over the counted repetitions. {}",

@@ -35,6 +35,12 @@ fn throughput(ladders: &[Ladder<'_>]) -> Markup {
     let id = "throughput";
     let (x, title) = labels::levels_axis(ladders);
     let series: Vec<_> = ladders.iter().map(|l| data::points(l, title, metric)).collect();
+    let name = format!("Throughput, {} by level", metric.label);
+    if series.iter().flatten().all(|(_, estimate)| estimate.is_none()) {
+        let rows = ladders.iter().flat_map(|ladder| &ladder.rows);
+        let why = rows.filter_map(|row| row.figure(metric).err()).next();
+        return missing(&name, &format!("No level has one: {}.", why.unwrap_or_default()));
+    }
     let estimates = series.iter().flatten().filter_map(|(_, e)| e.as_ref());
     let scale = Scale::from_zero(estimates.map(|e| e.high.unwrap_or(e.value).max(e.value)));
     let plot = Plot::new(x, labels::axis(metric.name, metric.label, scale));
@@ -59,7 +65,7 @@ fn throughput(ladders: &[Ladder<'_>]) -> Markup {
         if says.is_empty() { "No level has a valid rate.".into() } else { says.join(". ") + "." };
     Figure {
         id,
-        title: format!("Throughput, {} by level", metric.label),
+        title: name,
         says,
         keys,
         pictures: vec![plot.svg("throughput over levels", &Figure::says_id(id), &body)],
