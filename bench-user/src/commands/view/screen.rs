@@ -29,7 +29,7 @@ use super::{Draw, Paint, REDRAW, write_line};
 const KEYS: Duration = Duration::from_millis(100);
 
 /// Between two drawings that no key asked for, ns.
-const REDRAW_NS: u64 = 250_000_000;
+const REDRAW_NS: u64 = 500_000_000;
 
 /// The terminal is in the state of the full screen.
 static IS_ON: AtomicBool = AtomicBool::new(false);
