@@ -47,9 +47,9 @@ pub(crate) fn run(args: &CompletionsArgs) -> anyhow::Result<Outcome> {
 }
 
 fn command() -> clap::Command {
-    LOOKED_UP.into_iter().fold(Cli::command(), |cli, (path, argument, names)| {
-        with_names(cli, path, argument, names)
-    })
+    LOOKED_UP
+        .into_iter()
+        .fold(Cli::command(), |cli, (path, argument, names)| with_names(cli, path, argument, names))
 }
 
 fn with_names(

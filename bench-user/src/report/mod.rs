@@ -45,8 +45,8 @@ pub use export::github::SUMMARY_MAX;
 pub use export::otlp::Window;
 pub use export::series::live::{Exposition, Observation};
 pub use export::stacks::{StackChoice, StackKind};
-pub use history::{Asked, Brief, History, Skipped, Trend};
 pub(crate) use figures::word;
+pub use history::{Asked, Brief, History, Skipped, Trend};
 pub use studies::StudyResults;
 pub use study::{Checked, Evidence, EvidenceSide, Known};
 

@@ -26,10 +26,10 @@ mod compare;
 /// A run as it is shown while it goes on.
 mod live;
 
-/// The same by the real program, in a file and on a terminal.
-mod terminal;
 /// Reports as pages for a browser, as text; `tests/page` opens them.
 mod html;
+/// The same by the real program, in a file and on a terminal.
+mod terminal;
 
 /// Runs in the formats of other tools.
 mod export;

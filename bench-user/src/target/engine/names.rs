@@ -9,9 +9,8 @@ use super::Engine;
 #[must_use]
 pub fn running_containers() -> Vec<String> {
     named(|engine| {
-        let list = engine.glance(async |client| {
-            client.list_containers(None::<ListContainersOptions>).await
-        });
+        let list = engine
+            .glance(async |client| client.list_containers(None::<ListContainersOptions>).await);
         let names = list.into_iter().flatten().filter_map(|container| container.names).flatten();
         names.map(|name| name.trim_start_matches('/').to_owned()).collect()
     })
