@@ -7,6 +7,7 @@
 mod after;
 mod ascent;
 mod climb;
+mod death;
 pub mod execution;
 mod holds;
 mod interrupt;
@@ -40,6 +41,7 @@ pub use schedule::{Climb, climbs};
 pub use services::ServiceUse;
 
 use self::climb::Expedition;
+use self::death::DeathWatch;
 use crate::cpu_list;
 use crate::host::{CgroupTrees, topology};
 use crate::load::{self, LoadSample, SoFar};
@@ -286,17 +288,4 @@ fn climb_all(expedition: &mut Expedition<'_>, sink: &mut dyn Sink) -> Result<Run
         dead[climb.target] = watch.died;
     }
     Ok(interrupt.signal().map_or(RunEnd::Done, RunEnd::Interrupted))
-}
-
-/// Passes everything on and remembers whether the target died.
-struct DeathWatch<'a> {
-    sink: &'a mut dyn Sink,
-    died: bool,
-}
-
-impl Sink for DeathWatch<'_> {
-    fn event(&mut self, event: Event<'_>) -> Result<()> {
-        self.died |= matches!(event, Event::Died { .. });
-        self.sink.event(event)
-    }
 }

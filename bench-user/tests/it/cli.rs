@@ -61,14 +61,26 @@ fn the_readme_shows_the_help_as_it_is() {
 #[test]
 fn completions_are_scripts_for_the_three_common_shells() {
     for (shell, sign) in [
-        ("bash", "complete -F _bench__user"),
+        ("bash", "-F _clap_complete_bench_user bench-user"),
         ("zsh", "#compdef bench-user"),
-        ("fish", "complete -c bench-user"),
+        ("fish", "--command bench-user"),
     ] {
         let output = bench_user(&["completions", shell]);
         assert!(output.status.success(), "{shell}");
-        assert!(String::from_utf8(output.stdout).unwrap().contains(sign), "{shell}");
+        let script = String::from_utf8(output.stdout).unwrap();
+        assert!(script.contains(sign), "{shell}: {script}");
     }
+}
+
+/// What the script for bash asks, when the third word is to be completed.
+#[test]
+fn a_shell_that_asks_is_told_what_there_is() {
+    let tool = env!("CARGO_BIN_EXE_bench-user");
+    let mut command = Command::new(tool);
+    command.args(["--", "bench-user", "study", "run", "pl"]);
+    command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", "3").env("_CLAP_IFS", "\n");
+    let told = command.output().unwrap();
+    assert_eq!(String::from_utf8(told.stdout).unwrap(), "plaintext");
 }
 
 #[test]
@@ -129,6 +141,13 @@ fn a_reader_that_leaves_early_is_no_failure() {
 #[test]
 fn the_plan_of_the_readme_is_valid() {
     let plan = plan::file::parse(fence(&readme(), "The plan file", "toml"), "README.md").unwrap();
+    plan::validate::plan(&plan).unwrap();
+    assert_eq!((plan.targets.len(), plan.claims.len()), (2, 1));
+}
+
+#[test]
+fn the_pair_of_the_readme_is_a_valid_plan() {
+    let plan = plan::file::parse(fence(&readme(), "First examples", "toml"), "README.md").unwrap();
     plan::validate::plan(&plan).unwrap();
     assert_eq!((plan.targets.len(), plan.claims.len()), (2, 1));
 }
