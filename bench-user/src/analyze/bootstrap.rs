@@ -73,7 +73,7 @@ pub fn change_interval(of: &[f64], against: &[f64], paired: bool) -> Option<(f64
     }
     if fewest < BOOTSTRAP_FROM {
         let (low, high) = range(of)?;
-        return Some((low / highest - 1.0, high / lowest - 1.0));
+        return Some(widest_change((low, high), (lowest, highest)));
     }
     let changes = draws(of.len(), against.len(), paired)
         .filter_map(|(ours, theirs)| {
@@ -81,6 +81,16 @@ pub fn change_interval(of: &[f64], against: &[f64], paired: bool) -> Option<(f64
         })
         .collect();
     percentiles(changes)
+}
+
+/// The widest interval of the change that two ranges allow, the second above zero; the first may be
+/// below it, where a smaller divisor makes less of it.
+#[must_use]
+pub fn widest_change(of: (f64, f64), against: (f64, f64)) -> (f64, f64) {
+    let corners = [of.0 / against.0, of.0 / against.1, of.1 / against.0, of.1 / against.1];
+    let least = corners.into_iter().fold(f64::INFINITY, f64::min);
+    let most = corners.into_iter().fold(f64::NEG_INFINITY, f64::max);
+    (least - 1.0, most - 1.0)
 }
 
 /// (of - against) / against; `None` where `against` is not above zero.

@@ -40,7 +40,9 @@ fn climb(plan: &Plan, target: &TargetRecord, repetition: u32) -> Option<ClimbFin
     let is_open = rates.iter().any(|rate| rate.level.offered_rps.is_some());
     let closed_peak = peak.filter(|_| !is_open);
     let knee = closed_peak.and_then(|_| saturation::knee(&rates).ok());
-    let ended_by_target = !is_stopped || is_targets_own(&Judge::of(plan, target), last);
+    let has_died = last.after.is_none();
+    let is_own = has_died || is_targets_own(&Judge::of(plan, target), last);
+    let ended_by_target = !is_stopped || is_own;
     let own_end = Some(last).filter(|_| ended_by_target && !is_search);
     Some(ClimbFindings {
         last_connections: own_end.map(|last| last.connections),
@@ -67,9 +69,11 @@ pub(super) fn absent(stage: &StageRecord, field: &str) -> &'static str {
         (_, "last_connections" | "stopped_ratio") => {
             "what ended its climb was not the target, or the climb was a search for a rate"
         }
-        (_, "peak_rps") => "no stage of its climb is valid, or an invalid one achieved more",
+        (_, "peak_rps") => {
+            "no stage of its climb is valid, none achieved anything, or an invalid one achieved more"
+        }
         (Some(found), "plateau_rps") if found.knee_connections.is_some() => {
-            "its climb ended before the rate flattened"
+            "its climb ended before the rate flattened, or the stages after that are invalid"
         }
         _ => "its climb has no knee: the loop is open, or its peak is not known",
     }
@@ -167,6 +171,8 @@ mod tests {
             stage.after = None;
         }
         stages[1].verdict.stopped_by = Some("the target ended in this stage".into());
+        // Whatever the client was like.
+        stages[1].load.generator.limited = true;
         let mut run = a_run().target("a").repetitions(1, |_| stages.clone()).done();
         let mut exit = crate::analyze::catalogue::job_template().exit;
         exit.by_us = false;

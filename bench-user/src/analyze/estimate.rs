@@ -45,8 +45,9 @@ pub fn change(
     let none = "no repetition reached this stage";
     let our_median = bootstrap::median(&ours).ok_or(none)?;
     let their_median = bootstrap::median(&theirs).ok_or(none)?;
-    let value = bootstrap::relative(our_median, their_median)
-        .ok_or_else(|| format!("`{metric}` is zero in the target that is compared with"))?;
+    let value = bootstrap::relative(our_median, their_median).ok_or_else(|| {
+        format!("`{metric}` is not above zero in the target that is compared with")
+    })?;
     let fewest = ours.len().min(theirs.len());
     let interval = if fewest < INTERVAL_FROM {
         let pairings = of.iter().zip(&ours).flat_map(|(o, &ov)| {

@@ -187,8 +187,7 @@ impl Sink for Recorder {
             }
             Event::Ended { climb, after, exit } => {
                 let target = self.target(climb.target);
-                let is_healthy = after.map(|after| after.health_ratio > 0.0);
-                target.final_health = is_healthy.or(target.final_health);
+                target.final_health = after.map(|after| after.health_ratio > 0.0);
                 let stages = target.stages.iter_mut();
                 for stage in stages.filter(|stage| stage.repetition == climb.repetition) {
                     stage.after = after.cloned();

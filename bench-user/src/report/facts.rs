@@ -53,7 +53,7 @@ fn idle(target: &TargetRecord) -> Option<String> {
 
 /// What the last climb left, to be set beside what was there before the first.
 fn after(target: &TargetRecord) -> Option<String> {
-    let after = target.stages.iter().rev().find_map(|stage| stage.after.as_ref())?;
+    let after = target.stages.last()?.after.as_ref()?;
     let rss = after.rss_bytes.value().copied()?;
     Some(format!("{} resident after its last climb", bytes(rss)))
 }

@@ -1,6 +1,9 @@
 //! Conditions that differ between two sides and so may be the cause of any difference.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::measured::Measured;
 use crate::plan::{JobSpec, TargetSpec};
@@ -28,7 +31,7 @@ pub(super) fn differences(
     for ((what, of_a), (_, of_b)) in host(a).into_iter().zip(host(b)) {
         add(what, of_a, of_b);
     }
-    let mitigations: std::collections::BTreeSet<&String> =
+    let mitigations: BTreeSet<&String> =
         a.host.mitigations.keys().chain(b.host.mitigations.keys()).collect();
     for name in mitigations {
         let of = |run: &RunRecord| run.host.mitigations.get(name).cloned().unwrap_or("n/a".into());
@@ -36,6 +39,12 @@ pub(super) fn differences(
     }
     for ((what, of_a), (_, of_b)) in plan(a).into_iter().zip(plan(b)) {
         add(what, of_a, of_b);
+    }
+    let (rest_a, rest_b) = (rest(a), rest(b));
+    for name in rest_a.keys().chain(rest_b.keys()).collect::<BTreeSet<_>>() {
+        let of = |rest: &BTreeMap<String, String>| rest.get(name).cloned();
+        let default = || "the default".to_owned();
+        add(name, of(&rest_a).unwrap_or_else(default), of(&rest_b).unwrap_or_else(default));
     }
     for (target_a, target_b) in targets {
         let of = |run: &RunRecord, target: &TargetRecord| limits(run, target);
@@ -87,6 +96,34 @@ fn plan(run: &RunRecord) -> [(&'static str, String); 10] {
     ]
 }
 
+/// Tables of a plan whose keys are conditions as they stand.
+const TABLES: [&str; 5] = ["order", "load", "stop", "valid", "observe"];
+
+/// What is compared in words of its own.
+const TOLD: [&str; 5] =
+    ["load.headers", "load.timeout", "load.workers", "observe.enabled", "observe.interval"];
+
+/// Every other key of the plan that says what was measured and how, as it is written in one; a job
+/// has no load.
+fn rest(run: &RunRecord) -> BTreeMap<String, String> {
+    let plan = serde_json::to_value(&run.plan).unwrap_or_default();
+    let mut keys = BTreeMap::new();
+    let is_job = run.plan.job.is_some();
+    for table in TABLES.into_iter().filter(|table| !is_job || *table == "observe") {
+        match plan.get(table) {
+            Some(Value::Object(map)) => {
+                keys.extend(
+                    map.iter().map(|(key, value)| (format!("{table}.{key}"), value.to_string())),
+                );
+            }
+            Some(value) => drop(keys.insert(table.to_owned(), value.to_string())),
+            None => {}
+        }
+    }
+    keys.retain(|name, _| !TOLD.contains(&name.as_str()));
+    keys
+}
+
 /// How much one run of a job does.
 fn work(job: &JobSpec) -> String {
     let unit = job.unit.as_deref().unwrap_or_default();
@@ -102,4 +139,24 @@ fn limits(run: &RunRecord, target: &TargetRecord) -> [(&'static str, String); 4]
         ("memory limit", limit(spec.and_then(|s| s.memory).map(|n| n.to_string()))),
         ("addresses", target.urls.count.to_string()),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analyze::builder::a_run;
+    use crate::plan::Explain;
+
+    #[test]
+    fn every_key_of_the_load_and_the_observation_is_a_condition() {
+        let a = a_run().done();
+        assert_eq!(differences(&a, &a, &[]), []);
+        let mut b = a.clone();
+        b.plan.load.pipeline = 16;
+        b.plan.observe.explain = vec![Explain::Syscalls];
+        let found = differences(&a, &b, &[]);
+        let names: Vec<&str> = found.iter().map(|condition| &*condition.what).collect();
+        assert_eq!(names, ["load.pipeline", "observe.explain"]);
+        assert_eq!(found[0].b, "16");
+    }
 }

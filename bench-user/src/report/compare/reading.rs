@@ -99,10 +99,13 @@ pub(super) fn turned(change: Estimate) -> Option<Estimate> {
 
 /// The relative change between two medians, with the widest interval that theirs allow.
 pub(super) fn between_runs(a: &Estimate, b: &Estimate) -> Option<Estimate> {
+    let range = |e: &Estimate| e.low.zip(e.high);
+    let both = range(b).zip(range(a).filter(|(low, _)| *low > 0.0));
+    let widest = both.map(|(b, a)| bootstrap::widest_change(b, a));
     Some(Estimate {
         value: bootstrap::relative(b.value, a.value)?,
-        low: b.low.zip(a.high).and_then(|(b, a)| bootstrap::relative(b, a)),
-        high: b.high.zip(a.low).and_then(|(b, a)| bootstrap::relative(b, a)),
+        low: widest.map(|(low, _)| low),
+        high: widest.map(|(_, high)| high),
         repetitions: a.repetitions.min(b.repetitions),
         within_stage: a.within_stage || b.within_stage,
     })
@@ -124,6 +127,10 @@ mod tests {
         assert!((apart.low.unwrap() - (190.0 / 110.0 - 1.0)).abs() < 1e-12);
         assert!((apart.high.unwrap() - (210.0 / 90.0 - 1.0)).abs() < 1e-12);
         assert_eq!(reading(Some(apart), true), Reading::Higher);
+        // Below zero the largest divisor makes the highest of it.
+        let below = between_runs(&a, &an_estimate(-500.0, -525.0, -475.0)).unwrap();
+        assert!((below.low.unwrap() - (-525.0 / 90.0 - 1.0)).abs() < 1e-12);
+        assert!((below.high.unwrap() - (-475.0 / 110.0 - 1.0)).abs() < 1e-12);
         assert_eq!(reading(Some(apart), false), Reading::NotFit);
         for weak in [Estimate { repetitions: 3, ..apart }, Estimate { within_stage: true, ..apart }]
         {

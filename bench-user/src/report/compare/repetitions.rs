@@ -49,7 +49,13 @@ pub(super) fn chosen<'a>(side: &Side<'a>) -> Result<Cow<'a, RunRecord>, String> 
     let mut run = side.run.clone();
     let discard = run.plan.discard;
     for target in &mut run.targets {
+        let last = target.stages.last().map(|stage| stage.repetition);
         target.stages.retain(|stage| repetitions.chosen.contains(&stage.repetition));
+        // How it ended is of its last repetition.
+        if last.is_some_and(|last| !repetitions.chosen.contains(&last)) {
+            target.exit = None;
+            target.final_health = None;
+        }
     }
     run.analysis = None;
     let has = |n: u32| run.targets.iter().flat_map(|t| &t.stages).any(|s| s.repetition == n);

@@ -128,7 +128,9 @@ fn last(trend: &Trend) -> String {
     });
     let said = match &difference.unfit {
         Some(why) => format!("no conclusion ({why})"),
-        None if difference.change.is_none() => "no relative change: that figure is 0".to_owned(),
+        None if difference.change.is_none() => {
+            "no relative change: that figure is not above zero".to_owned()
+        }
         None => said(&trend.metric, difference.reading).replace(" *", ", of too few repetitions"),
     };
     let conditions = match conditions.len() {
