@@ -4,7 +4,7 @@
 //! The findings over all climbs (`saturation.rs`) are of medians and have no interval. These are
 //! figures of every climb, so that a claim about them has one. Jobs do not climb.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::levels;
 use super::saturation;
@@ -15,9 +15,11 @@ use crate::record::{ClimbFindings, StageRecord, TargetRecord};
 /// What every climb of a target that came to its end found, by its repetition.
 #[must_use]
 pub(super) fn of(plan: &Plan, target: &TargetRecord) -> BTreeMap<u32, ClimbFindings> {
-    let repetitions = target.stages.iter().filter(|s| s.job.is_none()).map(|s| s.repetition);
+    let stages = target.stages.iter().filter(|s| s.job.is_none());
+    // Each climb once, however many stages it has.
+    let repetitions: BTreeSet<u32> = stages.map(|s| s.repetition).collect();
     let found = |n| Some((n, climb(plan, target, n)?));
-    repetitions.filter_map(found).collect()
+    repetitions.into_iter().filter_map(found).collect()
 }
 
 /// `None` for a climb that was cut short: nobody knows where it would have ended.
